@@ -1,0 +1,150 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/IBM/sarama"
+
+	"github.com/tieredlog/rlmm/api"
+)
+
+// Cluster answers questions about a cluster's topics and offsets. It is safe for
+// concurrent use.
+type Cluster struct {
+	client sarama.Client
+	admin  sarama.ClusterAdmin
+	id     string
+}
+
+// Connect opens a connection to the cluster; Close ends it.
+func Connect(ctx context.Context, s Settings) (*Cluster, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	client, err := call(ctx, func() (sarama.Client, error) { return sarama.NewClient(s.Bootstrap, s.Consumer()) })
+	if err != nil {
+		return nil, fmt.Errorf("connect to %v: %w", s.Bootstrap, err)
+	}
+	c := &Cluster{client: client}
+	if err := c.identify(ctx); err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	return c, nil
+}
+
+func (c *Cluster) identify(ctx context.Context) (err error) {
+	if c.admin, err = sarama.NewClusterAdminFromClient(c.client); err != nil {
+		return err
+	}
+	meta, err := c.metadata(ctx)
+	if err != nil {
+		return fmt.Errorf("read the cluster id: %w", err)
+	}
+	if meta.ClusterID != nil {
+		c.id = *meta.ClusterID
+	}
+	return nil
+}
+
+// Close ends the connection.
+func (c *Cluster) Close() error { return c.client.Close() }
+
+// Client is the client underneath, to share its connections. It is closed with the
+// cluster.
+func (c *Cluster) Client() sarama.Client { return c.client }
+
+// ID is Kafka's cluster id.
+func (c *Cluster) ID() string { return c.id }
+
+// EndOffset returns the offset that the next record of the partition will get.
+func (c *Cluster) EndOffset(ctx context.Context, topic string, partition int32) (int64, error) {
+	return c.offset(ctx, topic, partition, sarama.OffsetNewest)
+}
+
+// StartOffset returns the first offset that the partition still holds.
+func (c *Cluster) StartOffset(ctx context.Context, topic string, partition int32) (int64, error) {
+	return c.offset(ctx, topic, partition, sarama.OffsetOldest)
+}
+
+func (c *Cluster) offset(ctx context.Context, topic string, partition int32, at int64) (int64, error) {
+	o, err := call(ctx, func() (int64, error) { return c.client.GetOffset(topic, partition, at) })
+	if err != nil {
+		return 0, fmt.Errorf("offsets of %s/%d: %w", topic, partition, err)
+	}
+	return o, nil
+}
+
+// metadata asks any broker for the metadata of the topics. The answer is new: the
+// client's own cache knows neither ids nor deletions.
+func (c *Cluster) metadata(ctx context.Context, topics ...string) (*sarama.MetadataResponse, error) {
+	return call(ctx, func() (*sarama.MetadataResponse, error) {
+		broker := c.client.LeastLoadedBroker()
+		if broker == nil {
+			return nil, sarama.ErrOutOfBrokers
+		}
+		if err := broker.Open(c.client.Config()); err != nil && !errors.Is(err, sarama.ErrAlreadyConnected) {
+			return nil, err
+		}
+		if len(topics) == 0 {
+			topics = []string{""} // none: an empty list would ask for all
+		}
+		return broker.GetMetadata(sarama.NewMetadataRequest(Protocol, topics))
+	})
+}
+
+// Topic is what the cluster says of a topic.
+type Topic struct {
+	Name       string
+	ID         api.UUID
+	Partitions int32
+}
+
+// ErrNoTopic says that a topic doesn't exist.
+var ErrNoTopic = errors.New("no such topic")
+
+// Topic asks for a topic. A missing one is ErrNoTopic.
+func (c *Cluster) Topic(ctx context.Context, name string) (Topic, error) {
+	meta, err := c.metadata(ctx, name)
+	if err != nil {
+		return Topic{}, fmt.Errorf("metadata of topic %s: %w", name, err)
+	}
+	for _, t := range meta.Topics {
+		if t.Name == name {
+			return topicOf(t)
+		}
+	}
+	return Topic{}, fmt.Errorf("topic %s: %w", name, ErrNoTopic)
+}
+
+func topicOf(t *sarama.TopicMetadata) (Topic, error) {
+	switch t.Err {
+	case sarama.ErrNoError, sarama.ErrLeaderNotAvailable:
+		return Topic{Name: t.Name, ID: api.UUID(t.Uuid), Partitions: int32(len(t.Partitions))}, nil
+	case sarama.ErrUnknownTopicOrPartition:
+		return Topic{}, fmt.Errorf("topic %s: %w", t.Name, ErrNoTopic)
+	}
+	return Topic{}, fmt.Errorf("topic %s: %w", t.Name, t.Err)
+}
+
+// call runs f and gives up waiting when the context ends. sarama takes no context;
+// f then goes on until its own network timeouts.
+func call[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		v, err := f()
+		done <- result{v, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var zero T
+		return zero, context.Cause(ctx)
+	}
+}

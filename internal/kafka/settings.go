@@ -1,0 +1,109 @@
+// Package kafka is how every part of rlmm reaches a Kafka cluster: one place for
+// connection settings, for the client settings that the design depends on, and for
+// the questions about topics and offsets that goka doesn't ask.
+package kafka
+
+import (
+	"errors"
+	"time"
+
+	"github.com/IBM/sarama"
+)
+
+// Protocol is the protocol version that rlmm's clients speak. It serves brokers
+// from 2.8 on, 4.x among them.
+var Protocol = sarama.V2_8_0_0
+
+// maxMessageBytes bounds what our producers send in one record. The topic's own
+// max.message.bytes decides; this must not be the lower bound.
+const maxMessageBytes = 64 << 20
+
+// Settings is how to reach a cluster.
+type Settings struct {
+	// Bootstrap is the host:port of at least one broker.
+	Bootstrap []string
+	// ClientID names this client to the brokers; "rlmm" when empty.
+	ClientID string
+	// SessionTimeout is how long the group waits for a silent member before it gives
+	// its partitions to others; 10 s when 0.
+	SessionTimeout time.Duration
+	// FetchMaxWait is how long a broker may hold a fetch that has no records; 100 ms
+	// when 0. To stop a view takes up to that long.
+	FetchMaxWait time.Duration
+}
+
+// Validate returns an error that names every setting that can't be right.
+func (s Settings) Validate() error {
+	var errs []error
+	if len(s.Bootstrap) == 0 {
+		errs = append(errs, errors.New("bootstrap: at least one host:port is needed"))
+	}
+	if s.SessionTimeout < 0 {
+		errs = append(errs, errors.New("session timeout: must not be negative"))
+	}
+	if s.FetchMaxWait < 0 {
+		errs = append(errs, errors.New("fetch max wait: must not be negative"))
+	}
+	return errors.Join(errs...)
+}
+
+// base is what all clients share. Kafka's defaults for topic creation stay off: a
+// client that asks for a missing topic must not create it with the wrong settings.
+func (s Settings) base() *sarama.Config {
+	c := sarama.NewConfig()
+	c.Version = Protocol
+	c.ClientID = orDefault(s.ClientID, "rlmm")
+	c.Metadata.AllowAutoTopicCreation = false
+	c.Net.DialTimeout = 10 * time.Second
+	c.Net.ReadTimeout = 30 * time.Second
+	c.Net.WriteTimeout = 30 * time.Second
+	return c
+}
+
+// Consumer returns the settings of a consumer that starts at the beginning and
+// reports its errors.
+func (s Settings) Consumer() *sarama.Config {
+	c := s.base()
+	c.Consumer.Return.Errors = true
+	c.Consumer.Offsets.Initial = sarama.OffsetOldest
+	c.Consumer.MaxWaitTime = orDefault(s.FetchMaxWait, 100*time.Millisecond)
+	c.Consumer.Fetch.Default = 128 << 10
+	c.ChannelBufferSize = 64
+	return c
+}
+
+// Group returns the settings of a member of a consumer group. The position comes
+// from recovered state, so an offset out of range must be an error and never be
+// mended by starting over.
+func (s Settings) Group() *sarama.Config {
+	c := s.Consumer()
+	c.Consumer.Group.Session.Timeout = orDefault(s.SessionTimeout, 10*time.Second)
+	c.Consumer.Group.Heartbeat.Interval = c.Consumer.Group.Session.Timeout / 4
+	c.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyRange()}
+	c.Consumer.Group.ResetInvalidOffsets = false
+	return c
+}
+
+// Producer returns the settings of an idempotent producer that waits for all
+// in-sync replicas and sends at once. All three flush settings are 0: with one of
+// them set, a producer that waits for a batch to fill can hang.
+func (s Settings) Producer() *sarama.Config {
+	c := s.base()
+	c.Producer.RequiredAcks = sarama.WaitForAll
+	c.Producer.Idempotent = true
+	c.Producer.Return.Successes = true
+	c.Producer.Return.Errors = true
+	c.Producer.MaxMessageBytes = maxMessageBytes
+	c.Producer.Retry.Max = 30
+	c.Producer.Flush.Frequency, c.Producer.Flush.Bytes, c.Producer.Flush.Messages = 0, 0, 0
+	c.Net.MaxOpenRequests = 1
+	return c
+}
+
+func orDefault[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}

@@ -1,0 +1,180 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/IBM/sarama"
+)
+
+// TopicSpec is a topic that must be there.
+type TopicSpec struct {
+	Name string
+	// Partitions is the count; 0 takes any count of an existing topic.
+	Partitions int32
+	// ReplicationFactor is used to create the topic only.
+	ReplicationFactor int16
+	// Configs is used to create the topic; of an existing one CleanupPolicy is
+	// checked.
+	Configs map[string]string
+}
+
+// MetadataTopic is Kafka's topic, with the settings that Kafka's own manager gives
+// it (TopicBasedRemoteLogMetadataManager.newRemoteLogMetadataTopic).
+func MetadataTopic(name string, partitions int32, replication, minISR int16) TopicSpec {
+	return TopicSpec{name, partitions, replication, map[string]string{
+		"cleanup.policy": "delete", "retention.ms": "-1", "remote.storage.enable": "false",
+		"min.insync.replicas": strconv.Itoa(int(minISR)),
+	}}
+}
+
+// TableTopic is the table's: compacted, tombstones kept for seven days.
+func TableTopic(name string, partitions int32, replication, minISR int16, maxMessageBytes int) TopicSpec {
+	return TopicSpec{name, partitions, replication, map[string]string{
+		"cleanup.policy": "compact", "delete.retention.ms": strconv.FormatInt((7 * 24 * time.Hour).Milliseconds(), 10),
+		"min.insync.replicas": strconv.Itoa(int(minISR)), "max.message.bytes": strconv.Itoa(maxMessageBytes),
+	}}
+}
+
+// RejectedTopic is the rejected events': kept for seven days.
+func RejectedTopic(name string, replication, minISR int16, maxMessageBytes int) TopicSpec {
+	return TopicSpec{name, 1, replication, map[string]string{
+		"cleanup.policy": "delete", "retention.ms": strconv.FormatInt((7 * 24 * time.Hour).Milliseconds(), 10),
+		"min.insync.replicas": strconv.Itoa(int(minISR)), "max.message.bytes": strconv.Itoa(maxMessageBytes),
+	}}
+}
+
+// MismatchError says that a topic isn't what rlmm needs; nothing was changed.
+type MismatchError struct{ Topic, Setting, Want, Got string }
+
+// Error names the setting and both values.
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("topic %s: %s is %s, must be %s", e.Topic, e.Setting, e.Got, e.Want)
+}
+
+// Ensure returns the topic, created if it is missing and create is true, once each
+// of its partitions answers: a client that starts on a topic just created may else
+// end with NOT_LEADER_OR_FOLLOWER. A missing topic is ErrNoTopic, one with another
+// partition count or cleanup policy a MismatchError. An existing topic is never
+// altered.
+func (c *Cluster) Ensure(ctx context.Context, spec TopicSpec, create bool) (Topic, error) {
+	t, err := c.Topic(ctx, spec.Name)
+	if errors.Is(err, ErrNoTopic) && create {
+		if err := c.create(ctx, spec); err != nil {
+			return Topic{}, err
+		}
+		t, err = c.awaitTopic(ctx, spec)
+	}
+	if err != nil {
+		return Topic{}, err
+	}
+	if err := c.check(ctx, spec, t); err != nil {
+		return Topic{}, err
+	}
+	return t, c.probe(ctx, t)
+}
+
+func (c *Cluster) create(ctx context.Context, spec TopicSpec) error {
+	entries := make(map[string]*string, len(spec.Configs))
+	for k, v := range spec.Configs {
+		entries[k] = &v
+	}
+	detail := &sarama.TopicDetail{NumPartitions: spec.Partitions, ReplicationFactor: spec.ReplicationFactor, ConfigEntries: entries}
+	_, err := call(ctx, func() (struct{}, error) { return struct{}{}, c.admin.CreateTopic(spec.Name, detail, false) })
+	if err != nil && !errors.Is(err, sarama.ErrTopicAlreadyExists) {
+		return fmt.Errorf("create topic %s: %w", spec.Name, err)
+	}
+	return nil
+}
+
+// awaitTopic waits until the brokers tell of a topic just created with all its
+// partitions.
+func (c *Cluster) awaitTopic(ctx context.Context, spec TopicSpec) (t Topic, err error) {
+	err = retry(ctx, func() error {
+		if t, err = c.Topic(ctx, spec.Name); err != nil {
+			return err
+		}
+		if t.Partitions < spec.Partitions {
+			return fmt.Errorf("topic %s has %d of %d partitions", spec.Name, t.Partitions, spec.Partitions)
+		}
+		return nil
+	})
+	return t, err
+}
+
+// probe asks each partition for its end until it answers.
+func (c *Cluster) probe(ctx context.Context, t Topic) error {
+	for p := range t.Partitions {
+		err := retry(ctx, func() error {
+			_, err := c.EndOffset(ctx, t.Name, p)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) check(ctx context.Context, spec TopicSpec, t Topic) error {
+	if spec.Partitions != 0 && t.Partitions != spec.Partitions {
+		return &MismatchError{t.Name, "the partition count", strconv.Itoa(int(spec.Partitions)), strconv.Itoa(int(t.Partitions))}
+	}
+	want, ok := spec.Configs["cleanup.policy"]
+	if !ok {
+		return nil
+	}
+	got, err := c.TopicConfig(ctx, t.Name, "cleanup.policy")
+	if err == nil && got != want {
+		err = &MismatchError{t.Name, "cleanup.policy", want, got}
+	}
+	return err
+}
+
+// TopicConfig returns the effective value of a topic's setting.
+func (c *Cluster) TopicConfig(ctx context.Context, topic, name string) (string, error) {
+	entries, err := call(ctx, func() ([]sarama.ConfigEntry, error) {
+		return c.admin.DescribeConfig(sarama.ConfigResource{Type: sarama.TopicResource, Name: topic, ConfigNames: []string{name}})
+	})
+	if err != nil {
+		return "", fmt.Errorf("read %s of topic %s: %w", name, topic, err)
+	}
+	for _, e := range entries {
+		if e.Name == name {
+			return e.Value, nil
+		}
+	}
+	return "", fmt.Errorf("topic %s has no setting %s", topic, name)
+}
+
+// TopicConfigInt is TopicConfig for a whole number.
+func (c *Cluster) TopicConfigInt(ctx context.Context, topic, name string) (int64, error) {
+	v, err := c.TopicConfig(ctx, topic, name)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s of topic %s: %w", name, topic, err)
+	}
+	return n, nil
+}
+
+// retry calls f until it succeeds or can't succeed, with a pause between, or the
+// context ends; the error is then f's last.
+func retry(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if err == nil || IsFatal(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,166 @@
+// Package recording reads and publishes recordings of a metadata topic: JSON lines
+// with a partition, the value in hex (null for a record without one) and, if there
+// was one, the key in hex. Other fields are ignored.
+package recording
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/IBM/sarama"
+
+	"github.com/tieredlog/rlmm/internal/kafka"
+)
+
+// maxLine bounds a line: a record of 64 MiB in hex, and some more.
+const maxLine = 130 << 20
+
+//go:embed real.jsonl
+var bundled []byte
+
+// Bundled is what a real tiered broker (Apache Kafka 4.3.1) wrote while it copied
+// segments, deleted by retention, restarted with new leader epochs and deleted a
+// topic: 896 records of 8 partitions.
+func Bundled() io.Reader { return bytes.NewReader(bundled) }
+
+// Event is a record of a recording.
+type Event struct {
+	Partition int32
+	Key       []byte // nil is a null key
+	Value     []byte // nil is a null value
+}
+
+// line is an event in JSON.
+type line struct {
+	Partition *int32  `json:"partition"`
+	Key       *string `json:"key"`
+	Value     *string `json:"value"`
+}
+
+// Read iterates over the events. An error names the line and is the last step.
+func Read(r io.Reader) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		lines := bufio.NewScanner(r)
+		lines.Buffer(nil, maxLine)
+		n := 0
+		for lines.Scan() {
+			n++
+			if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+				continue
+			}
+			event, err := parse(lines.Bytes())
+			if err != nil {
+				err = fmt.Errorf("line %d: %w", n, err)
+			}
+			if !yield(event, err) || err != nil {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(Event{}, fmt.Errorf("line %d: %w", n+1, err))
+		}
+	}
+}
+
+func parse(b []byte) (Event, error) {
+	var l line
+	if err := json.Unmarshal(b, &l); err != nil {
+		return Event{}, err
+	}
+	if l.Partition == nil || *l.Partition < 0 {
+		return Event{}, errors.New("partition: a number from 0 is needed")
+	}
+	key, err := unhex("key", l.Key)
+	if err != nil {
+		return Event{}, err
+	}
+	value, err := unhex("value", l.Value)
+	return Event{*l.Partition, key, value}, err
+}
+
+func unhex(field string, s *string) ([]byte, error) {
+	if s == nil {
+		return nil, nil
+	}
+	b, err := hex.DecodeString(*s)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", field, err)
+	}
+	return b, nil
+}
+
+// Publish appends the events to the topic, each to its own partition with its own
+// key, in order, and returns how many the cluster has acknowledged, also with an
+// error.
+func Publish(ctx context.Context, s kafka.Settings, topic string, events iter.Seq2[Event, error]) (int, error) {
+	cfg := s.Producer()
+	cfg.Producer.Partitioner = sarama.NewManualPartitioner
+	producer, err := sarama.NewAsyncProducer(s.Bootstrap, cfg)
+	if err != nil {
+		return 0, fmt.Errorf("publish to %s: %w", topic, err)
+	}
+	acks := make(chan ackCount, 1)
+	go func() { acks <- countAcks(producer) }()
+	readErr := send(ctx, producer, topic, events)
+	producer.AsyncClose()
+	a := <-acks
+	return a.n, errors.Join(readErr, a.err)
+}
+
+func send(ctx context.Context, producer sarama.AsyncProducer, topic string, events iter.Seq2[Event, error]) error {
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		m := &sarama.ProducerMessage{Topic: topic, Partition: e.Partition}
+		if e.Key != nil {
+			m.Key = sarama.ByteEncoder(e.Key)
+		}
+		if e.Value != nil {
+			m.Value = sarama.ByteEncoder(e.Value)
+		}
+		select {
+		case producer.Input() <- m:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+type ackCount struct {
+	n   int
+	err error
+}
+
+// countAcks reads both of the producer's channels until it is closed.
+func countAcks(producer sarama.AsyncProducer) (a ackCount) {
+	successes, failures := producer.Successes(), producer.Errors()
+	for successes != nil || failures != nil {
+		select {
+		case _, ok := <-successes:
+			if !ok {
+				successes = nil
+				continue
+			}
+			a.n++
+		case e, ok := <-failures:
+			if !ok {
+				failures = nil
+				continue
+			}
+			if a.err == nil {
+				a.err = fmt.Errorf("partition %d: %w", e.Msg.Partition, e.Err)
+			}
+		}
+	}
+	return a
+}

@@ -1,0 +1,164 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/syndtr/goleveldb/leveldb"
+	lerrors "github.com/syndtr/goleveldb/leveldb/errors"
+
+	"github.com/tieredlog/rlmm/api"
+)
+
+var errCorrupt = errors.New("corrupt")
+
+// Identity is what a store is made from. A topic that is deleted and created again
+// under its name has another id.
+type Identity struct {
+	ClusterID       string   `json:"clusterId"`
+	MetadataTopicID api.UUID `json:"metadataTopicId"`
+	TableTopicID    api.UUID `json:"tableTopicId"`
+}
+
+// IdentityError says that the metadata topic isn't the one that the state was made
+// from. Local state can't heal that: the table is of the old topic too.
+type IdentityError struct{ Have, Want Identity }
+
+// Error names both and the remedy.
+func (e *IdentityError) Error() string {
+	return fmt.Sprintf("the state is of metadata topic %s in cluster %s, not of %s in %s: the topic was deleted and created again; `rlmm reset` clears table and group",
+		e.Have.MetadataTopicID, e.Have.ClusterID, e.Want.MetadataTopicID, e.Want.ClusterID)
+}
+
+// Reset is why a store was moved aside and is built anew.
+type Reset string
+
+// The reasons, as metrics and logs name them.
+const (
+	ResetNone           Reset = ""
+	ResetCorrupt        Reset = "corrupt"
+	ResetTopicRecreated Reset = "topic_recreated"
+	ResetBeyondEnd      Reset = "offset_beyond_end"
+	ResetGap            Reset = "gap"
+)
+
+// Expect is what a store must fit to be of use.
+type Expect struct {
+	Identity Identity
+	// TableEnd is the table's end offset now.
+	TableEnd int64
+	// MaxAge is how old the last record of a store that isn't at the table's end may
+	// be: tombstones that it didn't see may be gone. 0 is any age.
+	MaxAge time.Duration
+	// Now is the time to compare with; time.Now when zero.
+	Now time.Time
+}
+
+// Open opens the store in the folder, creating it if needed. A store that can't be
+// used any more (corrupt, of another table, ahead of its end, too old) is moved aside
+// and an empty one opened; reset says why. A store of another metadata topic is an
+// [IdentityError].
+func Open(dir string, o Options, want Expect) (s *Store, reset Reset, err error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
+		return nil, ResetNone, fmt.Errorf("make the data folder: %w", err)
+	}
+	s, err = open(dir, o)
+	if err == nil {
+		reset, err = s.fits(want)
+	} else if isCorrupt(err) {
+		reset, err = ResetCorrupt, nil
+	}
+	if err != nil || reset != ResetNone {
+		if s != nil {
+			err = errors.Join(err, s.db.Close())
+		}
+		if err != nil {
+			return nil, reset, err
+		}
+		if s, err = anew(dir, o, reset); err != nil {
+			return nil, reset, err
+		}
+	}
+	if err := s.writeIdentity(want.Identity); err != nil {
+		return nil, reset, errors.Join(err, s.db.Close())
+	}
+	return s, reset, nil
+}
+
+func isCorrupt(err error) bool {
+	return errors.Is(err, errCorrupt) || lerrors.IsCorrupted(errors.Unwrap(err))
+}
+
+func (s *Store) fits(want Expect) (Reset, error) {
+	have, ok, err := s.readIdentity()
+	if err != nil {
+		return ResetCorrupt, nil
+	}
+	p := s.committed
+	switch {
+	case !ok:
+		return ResetNone, nil
+	case have.TableTopicID != want.Identity.TableTopicID:
+		return ResetTopicRecreated, nil
+	case have != want.Identity:
+		return ResetNone, &IdentityError{have, want.Identity}
+	case p.Table >= want.TableEnd:
+		return ResetBeyondEnd, nil
+	case p.Table >= 0 && p.Table < want.TableEnd-1 && want.tooOld(p.Time):
+		return ResetGap, nil
+	}
+	return ResetNone, nil
+}
+
+func (e Expect) tooOld(ms int64) bool {
+	now := e.Now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	return e.MaxAge > 0 && now.Sub(time.UnixMilli(ms)) > e.MaxAge
+}
+
+// anew moves the folder aside, for a person to look at, and opens an empty store. Only
+// the last one that was moved aside is kept.
+func anew(dir string, o Options, why Reset) (*Store, error) {
+	old, err := filepath.Glob(dir + ".aside-*")
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range old {
+		if err := os.RemoveAll(d); err != nil {
+			return nil, fmt.Errorf("remove an old store: %w", err)
+		}
+	}
+	aside := fmt.Sprintf("%s.aside-%s-%d", dir, why, time.Now().UnixMilli())
+	if err := os.Rename(dir, aside); err != nil {
+		return nil, fmt.Errorf("move the store aside: %w", err)
+	}
+	return open(dir, o)
+}
+
+func (s *Store) readIdentity() (id Identity, ok bool, err error) {
+	b, err := s.db.Get(identityKey, nil)
+	if errors.Is(err, leveldb.ErrNotFound) {
+		return id, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &id)
+	}
+	return id, err == nil, err
+}
+
+func (s *Store) writeIdentity(id Identity) error {
+	b, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	if err := s.db.Put(identityKey, b, nil); err != nil {
+		return fmt.Errorf("write the store's identity: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,314 @@
+// Package store keeps one partition of the table in LevelDB, for goka.
+//
+// The rule that everything else stands on: what is on disk never runs ahead of the
+// table. A change waits in memory, where reads see it, until its offset in the table
+// is known; then row, table offset and applied input offset go to disk in one batch.
+// After a kill at any byte the store is exactly the table up to its own offset.
+//
+// A change's offset becomes known in two ways: while the table is read (recovery, a
+// view) goka reports it after the callback staged the change ([Store.SetOffset]); of
+// the owner's own writes the table's writer reports it ([Store.Ack], after
+// [Store.GoLive]). goka's own Set and Delete do nothing: they come before the offset
+// is known and are followed by the writer's Stage in the same call.
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/syndtr/goleveldb/leveldb"
+	"github.com/syndtr/goleveldb/leveldb/filter"
+	"github.com/syndtr/goleveldb/leveldb/opt"
+)
+
+// recoveryBatch is how many records go to disk together while a store is far
+// behind. What a kill loses of them is read again.
+const recoveryBatch = 500
+
+// Keys of our own start with a zero byte; the table's keys never do.
+var (
+	positionKey = []byte("\x00position")
+	identityKey = []byte("\x00identity")
+)
+
+// Position is how far a store is.
+type Position struct {
+	// Table is the offset of the last table record; −1 is none.
+	Table int64
+	// Applied is the greatest input offset among them; −1 is none.
+	Applied int64
+	// Time is when the last table record on disk was written, in milliseconds since
+	// 1970; 0 when there is none.
+	Time int64
+}
+
+// none is the position of an empty store.
+var none = Position{Table: -1, Applied: -1}
+
+// Change is what one table record does to the store.
+type Change struct {
+	// Key is the row's; an empty one changes no row.
+	Key string
+	// Value is the row's new value; nil deletes the row.
+	Value []byte
+	// Applied is the input offset behind the record; −1 leaves the applied offset.
+	Applied int64
+	// Time is when the record was written, in milliseconds since 1970.
+	Time int64
+}
+
+type staged struct {
+	value []byte
+	seq   uint64 // of the change in the queue
+}
+
+// Store is one partition's rows. Reads are safe from any goroutine; there is one
+// writer at a time.
+type Store struct {
+	db *leveldb.DB
+
+	mu        sync.RWMutex
+	committed Position // on disk
+	position  Position // with what waits in memory
+	queue     []Change // not on disk yet, oldest first
+	head      uint64   // sequence number of queue[0]
+	overlay   map[string]staged
+	following bool // recovered: every record goes to disk at once
+	live      bool // the owner's: offsets come from Ack
+	broken    error
+}
+
+// Options are LevelDB's; the zero value is right for one of fifty stores.
+type Options struct {
+	// WriteBuffer is in bytes; 1 MiB when 0. LevelDB may hold two of them.
+	WriteBuffer int
+	// BlockCache is in bytes; 1 MiB when 0.
+	BlockCache int
+}
+
+func (o Options) leveldb() *opt.Options {
+	size := func(v int) int {
+		if v == 0 {
+			return 1 << 20
+		}
+		return v
+	}
+	return &opt.Options{
+		WriteBuffer: size(o.WriteBuffer), BlockCacheCapacity: size(o.BlockCache),
+		OpenFilesCacheCapacity: 32, Filter: filter.NewBloomFilter(10),
+	}
+}
+
+func open(dir string, o Options) (*Store, error) {
+	db, err := leveldb.OpenFile(dir, o.leveldb())
+	if err != nil {
+		return nil, fmt.Errorf("open the store in %s: %w", dir, err)
+	}
+	s := &Store{db: db, overlay: map[string]staged{}}
+	if s.committed, err = s.readPosition(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	s.position = s.committed
+	return s, nil
+}
+
+func (s *Store) readPosition() (Position, error) {
+	b, err := s.db.Get(positionKey, nil)
+	switch {
+	case errors.Is(err, leveldb.ErrNotFound):
+		return none, nil
+	case err != nil:
+		return none, fmt.Errorf("read the store's position: %w", err)
+	case len(b) != 24:
+		return none, fmt.Errorf("the store's position has %d bytes, not 24: %w", len(b), errCorrupt)
+	}
+	n := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[8*i:])) }
+	return Position{n(0), n(1), n(2)}, nil
+}
+
+func (p Position) bytes() []byte {
+	b := binary.BigEndian.AppendUint64(nil, uint64(p.Table))
+	b = binary.BigEndian.AppendUint64(b, uint64(p.Applied))
+	return binary.BigEndian.AppendUint64(b, uint64(p.Time))
+}
+
+// Stage records a change whose table offset isn't known yet.
+func (s *Store) Stage(c Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Key != "" {
+		s.overlay[c.Key] = staged{c.Value, s.head + uint64(len(s.queue))}
+	}
+	s.queue = append(s.queue, c)
+	s.position.Applied = max(s.position.Applied, c.Applied)
+}
+
+// SetOffset is goka's report that the changes staged so far are the table up to this
+// offset. They go to disk in batches while the store recovers and at once after that.
+// Of the owner's own writes it says nothing new.
+func (s *Store) SetOffset(offset int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live {
+		return nil
+	}
+	s.position.Table = offset
+	if !s.following && len(s.queue) < recoveryBatch {
+		return nil
+	}
+	return s.commit(len(s.queue))
+}
+
+// Ack is the table's report that the oldest n staged changes lie at base and the
+// offsets behind it. Any other base than the one expected means that another writer
+// was at the table: the store stays as it is on disk and refuses all that follows.
+func (s *Store) Ack(base int64, n int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken == nil && base != s.position.Table+1 {
+		s.broken = fmt.Errorf("the table gave offset %d where %d was due: another writer was there", base, s.position.Table+1)
+	}
+	if s.broken != nil {
+		return s.broken
+	}
+	s.position.Table = base + int64(n) - 1
+	s.broken = s.commit(n)
+	return s.broken
+}
+
+// commit writes the oldest n changes with the position in one batch.
+func (s *Store) commit(n int) error {
+	var batch leveldb.Batch
+	next := Position{s.position.Table, s.committed.Applied, s.committed.Time}
+	for _, c := range s.queue[:n] {
+		next.Applied, next.Time = max(next.Applied, c.Applied), c.Time
+		switch {
+		case c.Key == "":
+		case c.Value == nil:
+			batch.Delete([]byte(c.Key))
+		default:
+			batch.Put([]byte(c.Key), c.Value)
+		}
+	}
+	batch.Put(positionKey, next.bytes())
+	if err := s.db.Write(&batch, nil); err != nil {
+		return fmt.Errorf("write to the store: %w", err)
+	}
+	s.committed, s.position.Time = next, next.Time
+	s.drop(n)
+	return nil
+}
+
+// drop forgets the oldest n changes, which are on disk now.
+func (s *Store) drop(n int) {
+	last := s.head + uint64(n)
+	for _, c := range s.queue[:n] {
+		if o, ok := s.overlay[c.Key]; ok && o.seq < last {
+			delete(s.overlay, c.Key)
+		}
+	}
+	s.head = last
+	rest := copy(s.queue, s.queue[n:])
+	clear(s.queue[rest:])
+	s.queue = s.queue[:rest]
+}
+
+// Flush writes what is staged and has an offset.
+func (s *Store) Flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flush()
+}
+
+func (s *Store) flush() error {
+	if s.live || s.position == s.committed {
+		return nil
+	}
+	return s.commit(len(s.queue))
+}
+
+// MarkRecovered is goka's report that the end of the table is reached; from now on
+// every record goes to disk at once.
+func (s *Store) MarkRecovered() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.following = true
+	return s.flush()
+}
+
+// GoLive makes the store the owner's: from now on offsets come from Ack. It fails
+// unless the store has reached the table offset, the owner's own fence: goka's
+// recovery can end early without an error.
+func (s *Store) GoLive(fence int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.position.Table != fence {
+		return fmt.Errorf("recovery ended at table offset %d, not at the fence %d", s.position.Table, fence)
+	}
+	if err := s.flush(); err != nil {
+		return err
+	}
+	s.live = true
+	return nil
+}
+
+// Position is how far the store is, with what waits in memory.
+func (s *Store) Position() Position {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.position
+}
+
+// Committed is how far the store is on disk.
+func (s *Store) Committed() Position {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.committed
+}
+
+// GetOffset is the table offset that goka goes on behind; def when there is none.
+func (s *Store) GetOffset(def int64) (int64, error) {
+	if p := s.Position(); p.Table >= 0 {
+		return p.Table, nil
+	}
+	return def, nil
+}
+
+// Get returns the row, staged ones included; nil when there is none. The caller must
+// not change it.
+func (s *Store) Get(key string) ([]byte, error) {
+	s.mu.RLock()
+	c, ok := s.overlay[key]
+	s.mu.RUnlock()
+	if ok {
+		return c.value, nil
+	}
+	v, err := s.db.Get([]byte(key), nil)
+	if errors.Is(err, leveldb.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %q from the store: %w", key, err)
+	}
+	return v, nil
+}
+
+// Has tells whether there is a row.
+func (s *Store) Has(key string) (bool, error) {
+	v, err := s.Get(key)
+	return v != nil, err
+}
+
+// Set does nothing: see the package comment.
+func (*Store) Set(string, []byte) error { return nil }
+
+// Delete does nothing: see the package comment.
+func (*Store) Delete(string) error { return nil }
+
+// Open does nothing: a Store is open from the start.
+func (*Store) Open() error { return nil }
+
+// Close flushes and closes the store.
+func (s *Store) Close() error { return errors.Join(s.Flush(), s.db.Close()) }

@@ -1,0 +1,292 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/IBM/sarama"
+	"github.com/lovoo/goka"
+
+	"github.com/tieredlog/rlmm/internal/store"
+)
+
+const (
+	maxWaiting   = 1024 // entries of one partition that may wait; then Emit blocks
+	maxBatch     = 500  // records of a batch
+	recordExtra  = 96   // bytes that a record takes beside key, value and headers, at most
+	produceLimit = 10 * time.Second
+)
+
+// entry is a record on its way to the table.
+type entry struct {
+	record *sarama.Record
+	size   int
+	change store.Change
+	done   func(error)
+}
+
+func newEntry(key string, value []byte, headers goka.Headers, done func(error)) (entry, error) {
+	change, err := changeOf(key, value, headers)
+	if err != nil {
+		return entry{}, err
+	}
+	r := &sarama.Record{Key: []byte(key), Value: value}
+	size := recordExtra + len(key) + len(value)
+	for k, v := range headers {
+		r.Headers = append(r.Headers, &sarama.RecordHeader{Key: []byte(k), Value: v})
+		size += len(k) + len(v)
+	}
+	return entry{r, size, change, done}, nil
+}
+
+// owner is the right to write one partition of the table.
+type owner struct {
+	w         *Writer
+	partition int32
+	store     *store.Store
+
+	// Producer state, used by one goroutine at a time: Acquire, then run.
+	pid   int64
+	epoch int16
+	seq   int32
+
+	slots  chan struct{} // one for each entry that may wait
+	wake   chan struct{}
+	ctx    context.Context // ends with the right to write
+	cancel context.CancelCauseFunc
+
+	mu      sync.Mutex // makes one step of staging and queueing
+	waiting []entry
+}
+
+func newOwner(w *Writer, partition int32) *owner {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return &owner{
+		w: w, partition: partition, pid: -1, epoch: -1, ctx: ctx, cancel: cancel,
+		slots: make(chan struct{}, maxWaiting), wake: make(chan struct{}, 1),
+	}
+}
+
+// submit stages the entry and queues it, in one order for both. It blocks while too
+// many wait.
+func (o *owner) submit(e entry) error {
+	select {
+	case o.slots <- struct{}{}:
+	case <-o.ctx.Done():
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ctx.Err() != nil {
+		return context.Cause(o.ctx)
+	}
+	o.store.Stage(e.change)
+	o.waiting = append(o.waiting, e)
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// fail ends the owner: everything that waits gets the error. The first error counts.
+func (o *owner) fail(err error) {
+	o.mu.Lock()
+	o.cancel(err)
+	waiting := o.waiting
+	o.waiting = nil
+	o.mu.Unlock()
+	finish(waiting, context.Cause(o.ctx))
+}
+
+func finish(entries []entry, err error) {
+	for _, e := range entries {
+		e.done(err)
+	}
+}
+
+// run sends what waits until the owner fails.
+func (o *owner) run() {
+	renew := time.NewTicker(renewEvery)
+	defer renew.Stop()
+	for {
+		var err error
+		select {
+		case <-o.ctx.Done():
+			return
+		case <-renew.C:
+			err = o.init(o.ctx)
+		case <-o.wake:
+			err = o.sendWaiting(o.ctx)
+		}
+		if err != nil {
+			o.fail(err)
+			return
+		}
+	}
+}
+
+func (o *owner) sendWaiting(ctx context.Context) error {
+	for batch := o.take(); len(batch) > 0; batch = o.take() {
+		records := make([]*sarama.Record, len(batch))
+		for i, e := range batch {
+			records[i] = e.record
+		}
+		base, err := o.produce(ctx, records)
+		if err == nil {
+			err = o.ack(base, len(batch))
+		}
+		finish(batch, err)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ack commits a batch to the store, unless the owner failed meanwhile: the store may
+// be another session's by now.
+func (o *owner) ack(base int64, n int) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ctx.Err() != nil {
+		return context.Cause(o.ctx)
+	}
+	return o.store.Ack(base, n)
+}
+
+// take removes the next batch from what waits: at least one entry, and no more than
+// the table takes in one batch.
+func (o *owner) take() []entry {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n, size := 0, 0
+	for n < min(len(o.waiting), maxBatch) {
+		if size += o.waiting[n].size; n > 0 && size > o.w.cfg.MaxBatchBytes {
+			break
+		}
+		n++
+	}
+	batch := o.waiting[:n:n]
+	o.waiting = o.waiting[n:]
+	for range n {
+		<-o.slots
+	}
+	return batch
+}
+
+// init takes a producer epoch: a new one that fences every former owner, or the next
+// one of our own, which fails when another owner has fenced us.
+func (o *owner) init(ctx context.Context) error {
+	id := transactionalID(o.w.cfg.Topic, o.partition)
+	return o.retry(ctx, func() error {
+		client := o.w.cfg.Client
+		broker, err := client.TransactionCoordinator(id)
+		if err != nil {
+			return err
+		}
+		resp, err := broker.InitProducerID(&sarama.InitProducerIDRequest{
+			Version: 3, TransactionalID: &id, TransactionTimeout: time.Minute,
+			ProducerID: o.pid, ProducerEpoch: o.epoch,
+		})
+		if err == nil && resp.Err != sarama.ErrNoError {
+			err = resp.Err
+		}
+		if err != nil {
+			_ = client.RefreshTransactionCoordinator(id) // the next try reports what is wrong
+			return err
+		}
+		o.pid, o.epoch, o.seq = resp.ProducerID, resp.ProducerEpoch, 0
+		return nil
+	})
+}
+
+// produce appends the records as one batch and returns the offset of the first.
+func (o *owner) produce(ctx context.Context, records []*sarama.Record) (base int64, err error) {
+	err = o.retry(ctx, func() error {
+		base, err = o.tryProduce(records)
+		if err != nil {
+			_ = o.w.cfg.Client.RefreshMetadata(o.w.cfg.Topic) // the next try reports what is wrong
+		}
+		return err
+	})
+	if err == nil {
+		o.seq = nextSequence(o.seq, len(records))
+	}
+	return base, err
+}
+
+func (o *owner) tryProduce(records []*sarama.Record) (int64, error) {
+	topic := o.w.cfg.Topic
+	broker, err := o.w.cfg.Client.Leader(topic, o.partition)
+	if err != nil {
+		return 0, err
+	}
+	req := &sarama.ProduceRequest{Version: 7, RequiredAcks: sarama.WaitForAll, Timeout: int32(produceLimit.Milliseconds())}
+	req.AddBatch(topic, o.partition, o.batch(records))
+	resp, err := broker.Produce(req)
+	if err != nil {
+		_ = broker.Close() // a broken connection; the next try opens another
+		return 0, err
+	}
+	block := resp.GetBlock(topic, o.partition)
+	switch {
+	case block == nil:
+		return 0, sarama.ErrIncompleteResponse
+	case block.Err != sarama.ErrNoError:
+		return 0, block.Err
+	}
+	return block.Offset, nil
+}
+
+func (o *owner) batch(records []*sarama.Record) *sarama.RecordBatch {
+	now := time.Now().Truncate(time.Millisecond)
+	for i, r := range records {
+		r.OffsetDelta = int64(i)
+	}
+	return &sarama.RecordBatch{
+		Version: 2, ProducerID: o.pid, ProducerEpoch: o.epoch, FirstSequence: o.seq,
+		FirstTimestamp: now, MaxTimestamp: now, LastOffsetDelta: int32(len(records) - 1), Records: records,
+	}
+}
+
+// nextSequence is the sequence after n more records; Kafka's wraps to 0 behind the
+// greatest int32.
+func nextSequence(seq int32, n int) int32 { return int32((int64(seq) + int64(n)) & 0x7fffffff) }
+
+// retry calls f until it succeeds, gives a fatal error, or the context ends.
+func (o *owner) retry(ctx context.Context, f func() error) error {
+	pause := 20 * time.Millisecond
+	for {
+		err := f()
+		if err == nil || isFatal(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-time.After(pause):
+			pause = min(2*pause, time.Second)
+		}
+	}
+}
+
+// isFatal tells whether a broker's answer ends the right to write: a newer owner, a
+// lost sequence, a record that it will never take. All else heals, or is for a person
+// to heal while the partition waits.
+func isFatal(err error) bool {
+	var code sarama.KError
+	if !errors.As(err, &code) {
+		return false
+	}
+	switch code {
+	case sarama.ErrInvalidProducerEpoch, sarama.ErrProducerFenced, sarama.ErrOutOfOrderSequenceNumber,
+		sarama.ErrUnknownProducerID, sarama.ErrDuplicateSequenceNumber, sarama.ErrInvalidProducerIDMapping,
+		sarama.ErrMessageSizeTooLarge, sarama.ErrInvalidRecord, sarama.ErrInvalidMessage, sarama.ErrInvalidTimestamp,
+		sarama.ErrTopicAuthorizationFailed, sarama.ErrClusterAuthorizationFailed,
+		sarama.ErrTransactionalIDAuthorizationFailed, sarama.ErrSASLAuthenticationFailed:
+		return true
+	}
+	return false
+}

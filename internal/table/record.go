@@ -1,0 +1,187 @@
+// Package table is the table topic: what its records mean, and the only writer of
+// each of its partitions.
+//
+// Every input record has exactly one answer in the table: a row, or a tombstone, with
+// the input's offset and the outcome in its headers. So the table's own log says how
+// far the input is applied. Three other kinds of records come between: the fence that
+// an owner begins with, the position that it writes down for compaction's sake, and
+// the tombstones of a purge.
+package table
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/IBM/sarama"
+	"github.com/lovoo/goka"
+
+	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/store"
+)
+
+// The headers of a table record.
+const (
+	// headerOffset is the offset of the input record that this one answers, decimal.
+	headerOffset  = "rlmm.offset"
+	headerOutcome = "rlmm.outcome"
+	headerCluster = "rlmm.cluster.id"
+	headerTopic   = "rlmm.topic.id"
+)
+
+// Kind says what a table record is.
+type Kind uint8
+
+// The kinds of table records.
+const (
+	// Answer is the answer to an input record.
+	Answer Kind = iota + 1
+	// Fence is an owner's first record.
+	Fence
+	// Progress says how far the input is applied.
+	Progress
+	// Purge removes a marker that nothing needs.
+	Purge
+)
+
+// Record is a table record as a reader sees it.
+type Record struct {
+	Kind  Kind
+	Key   string
+	Value []byte // nil is a tombstone
+	// Source is the offset of the input record (Answer), the greatest one that is
+	// applied (Progress), the offset field of the removed row (Purge); −1 (Fence).
+	Source  int64
+	Outcome codec.Outcome // Answer and Purge only
+	// ClusterID and TopicID name the metadata topic that the table is made from.
+	// Fence and Progress only.
+	ClusterID string
+	TopicID   api.UUID
+	Time      time.Time
+}
+
+// AnswerHeaders are the headers of the answer to the input record at the offset.
+func AnswerHeaders(offset int64, outcome codec.Outcome) goka.Headers {
+	return goka.Headers{
+		headerOffset:  strconv.AppendInt(nil, offset, 10),
+		headerOutcome: []byte(outcome.String()),
+	}
+}
+
+// PurgeHeaders are the headers of the tombstone that removes a row with this offset
+// field.
+func PurgeHeaders(rowOffset int64) goka.Headers { return AnswerHeaders(rowOffset, codec.OutcomePurge) }
+
+// Parse reads a table record. An error means that none of rlmm's writers made it.
+func Parse(key string, value []byte, headers goka.Headers, at time.Time) (Record, error) {
+	r := Record{Kind: Answer, Key: key, Value: value, Source: -1, Time: at}
+	offset, ok := headers[headerOffset]
+	if !ok {
+		r.Kind = Fence
+		return r, r.parseIdentity(headers)
+	}
+	var err error
+	if r.Source, err = strconv.ParseInt(string(offset), 10, 64); err != nil {
+		return r, fmt.Errorf("header %s: %w", headerOffset, err)
+	}
+	if isPositionKey(key) {
+		r.Kind = Progress
+		return r, r.parseIdentity(headers)
+	}
+	if r.Outcome, err = codec.ParseOutcome(string(headers[headerOutcome])); err != nil {
+		return r, fmt.Errorf("header %s: %w", headerOutcome, err)
+	}
+	if r.Outcome == codec.OutcomePurge {
+		r.Kind = Purge
+	}
+	return r, nil
+}
+
+func (r *Record) parseIdentity(headers goka.Headers) (err error) {
+	if !codec.IsHidden(r.Key) {
+		return fmt.Errorf("the record of %.80q has no header %s", r.Key, headerOffset)
+	}
+	r.ClusterID = string(headers[headerCluster])
+	if r.TopicID, err = api.ParseUUID(string(headers[headerTopic])); err != nil {
+		return fmt.Errorf("header %s: %w", headerTopic, err)
+	}
+	return nil
+}
+
+func isPositionKey(key string) bool {
+	return strings.HasPrefix(key, "!") && strings.HasSuffix(key, "/position")
+}
+
+// Change is what the record does to a store, the guard of Apply aside.
+func (r Record) Change() store.Change {
+	c := store.Change{Key: r.Key, Value: r.Value, Applied: r.Source, Time: r.Time.UnixMilli()}
+	if codec.IsHidden(r.Key) {
+		c.Key, c.Value = "", nil
+	}
+	if r.Kind == Purge {
+		c.Applied = -1
+	}
+	return c
+}
+
+// Apply stages the record in a store that reads the table. It returns false, and
+// moves the store past the record all the same, for an answer that isn't newer than
+// what is applied and for a purge of a row that has changed since: with one writer
+// neither happens.
+func Apply(s *store.Store, r Record) (bool, error) {
+	change, ok := r.Change(), true
+	switch r.Kind {
+	case Answer:
+		ok = r.Source > s.Position().Applied
+	case Purge:
+		var err error
+		if ok, err = purges(s, r); err != nil {
+			return false, err
+		}
+	}
+	if !ok {
+		change = store.Change{Applied: -1, Time: change.Time}
+	}
+	s.Stage(change)
+	return ok, nil
+}
+
+func purges(s *store.Store, r Record) (bool, error) {
+	value, err := s.Get(r.Key)
+	if value == nil || err != nil {
+		return false, err
+	}
+	row, err := DecodeRow(r.Key, value)
+	return err == nil && row.Offset == r.Source, err
+}
+
+// changeOf is the change of a record that this process writes.
+func changeOf(key string, value []byte, headers goka.Headers) (store.Change, error) {
+	r, err := Parse(key, value, headers, time.Now())
+	return r.Change(), err
+}
+
+func identityHeaders(id store.Identity) goka.Headers {
+	return goka.Headers{headerCluster: []byte(id.ClusterID), headerTopic: []byte(id.MetadataTopicID.String())}
+}
+
+func fenceRecord(partition int32, id store.Identity) *sarama.Record {
+	r := &sarama.Record{Key: []byte(codec.RejectedKey(partition))}
+	for k, v := range identityHeaders(id) {
+		r.Headers = append(r.Headers, &sarama.RecordHeader{Key: []byte(k), Value: v})
+	}
+	return r
+}
+
+// positionRecord has a value: a tombstone would be compacted away in the end.
+func positionRecord(partition int32, applied int64, id store.Identity) (key string, value []byte, headers goka.Headers) {
+	headers = identityHeaders(id)
+	headers[headerOffset] = strconv.AppendInt(nil, applied, 10)
+	return codec.PositionKey(partition), headers[headerOffset], headers
+}
+
+func transactionalID(table string, partition int32) string {
+	return table + "-" + strconv.Itoa(int(partition))
+}

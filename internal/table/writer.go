@@ -1,0 +1,174 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"sync"
+	"time"
+
+	"github.com/IBM/sarama"
+	"github.com/lovoo/goka"
+
+	"github.com/tieredlog/rlmm/internal/store"
+)
+
+// renewEvery is how often an owner takes a new producer epoch: the broker forgets a
+// silent transactional id after seven days and a producer's state after one.
+const renewEvery = 12 * time.Hour
+
+// errReleased is what becomes of records that wait when the partition is given up.
+var errReleased = errors.New("the partition was given up")
+
+// WriterConfig is what a Writer needs.
+type WriterConfig struct {
+	// Client is the writer's own; Close closes it.
+	Client sarama.Client
+	// Topic is the table's.
+	Topic string
+	// Hasher chooses the table partition of a key, Partitions is their count.
+	Hasher     func() hash.Hash32
+	Partitions int32
+	// MaxBatchBytes bounds a batch: the table's max.message.bytes.
+	MaxBatchBytes int
+	// Other carries what isn't for the table. Close closes it.
+	Other goka.Producer
+}
+
+// Writer is the table's only writer, as a producer of goka's. For each partition that
+// it owns it holds a producer epoch that the broker took from the owner before
+// (InitProducerId with the transactional id <table>-<partition>), so that a former
+// owner's batches are refused, and sends idempotent batches, one in flight, none
+// transactional: control records in the table would keep goka's recovery from ending.
+//
+// A retriable error is retried for ever with the same sequence. The first other error
+// fails the partition: all that waits there and all that follows, until it is
+// acquired anew.
+type Writer struct {
+	cfg WriterConfig
+
+	mu     sync.RWMutex
+	owners map[int32]*owner
+	wg     sync.WaitGroup
+}
+
+// NewWriter returns a writer that owns nothing yet.
+func NewWriter(cfg WriterConfig) *Writer { return &Writer{cfg: cfg, owners: map[int32]*owner{}} }
+
+// Acquire fences the partition's former owner and writes the fence record, whose table
+// offset it returns. Recovery must reach it before Start: until the fence lies in the
+// table a former owner's batches may still land.
+func (w *Writer) Acquire(ctx context.Context, partition int32, id store.Identity) (fence int64, err error) {
+	o := newOwner(w, partition)
+	if err := o.init(ctx); err != nil {
+		return 0, fmt.Errorf("become the writer of %s/%d: %w", w.cfg.Topic, partition, err)
+	}
+	fence, err = o.produce(ctx, []*sarama.Record{fenceRecord(partition, id)})
+	if err != nil {
+		return 0, fmt.Errorf("write the fence of %s/%d: %w", w.cfg.Topic, partition, err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if old := w.owners[partition]; old != nil {
+		old.fail(errReleased)
+	}
+	w.owners[partition] = o
+	return fence, nil
+}
+
+// Start lets records of an acquired partition through: each is staged in the store
+// and committed there when the table has given it an offset.
+func (w *Writer) Start(partition int32, s *store.Store) error {
+	o, err := w.owner(partition)
+	if err != nil {
+		return err
+	}
+	o.store = s
+	w.wg.Go(o.run)
+	return nil
+}
+
+// Release gives all partitions up: what waits there fails at once.
+func (w *Writer) Release() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, o := range w.owners {
+		o.fail(errReleased)
+	}
+	clear(w.owners)
+}
+
+func (w *Writer) owner(partition int32) (*owner, error) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if o := w.owners[partition]; o != nil {
+		return o, nil
+	}
+	return nil, fmt.Errorf("%s/%d isn't owned here", w.cfg.Topic, partition)
+}
+
+// Emit is EmitWithHeaders without headers.
+func (w *Writer) Emit(topic, key string, value []byte) *goka.Promise {
+	return w.EmitWithHeaders(topic, key, value, nil)
+}
+
+// EmitWithHeaders sends a record. For the table it takes the input offset from the
+// headers and keeps goka's order: staged in the store, then sent, then on disk.
+func (w *Writer) EmitWithHeaders(topic, key string, value []byte, headers goka.Headers) *goka.Promise {
+	if topic != w.cfg.Topic {
+		return w.cfg.Other.EmitWithHeaders(topic, key, value, headers)
+	}
+	promise, finish := goka.NewPromiseWithFinisher()
+	partition := w.partition(key)
+	// goka commits the offset of what it is told here; the store does that itself, so
+	// it is told of none.
+	err := w.submit(partition, key, value, headers, func(err error) { finish(nil, err) })
+	if err != nil {
+		finish(nil, err)
+	}
+	return promise
+}
+
+func (w *Writer) partition(key string) int32 {
+	h := w.cfg.Hasher()
+	_, _ = h.Write([]byte(key)) // a hash.Hash never fails
+	return int32(h.Sum32() % uint32(w.cfg.Partitions))
+}
+
+func (w *Writer) submit(partition int32, key string, value []byte, headers goka.Headers, done func(error)) error {
+	o, err := w.owner(partition)
+	if err != nil {
+		return err
+	}
+	e, err := newEntry(key, value, headers, done)
+	if err != nil {
+		return err
+	}
+	return o.submit(e)
+}
+
+// WritePosition writes how far the partition's input is applied, with what the state
+// is made from, and waits for the acknowledgement: compaction may take the rows that
+// say so.
+func (w *Writer) WritePosition(ctx context.Context, partition int32, applied int64, id store.Identity) error {
+	key, value, headers := positionRecord(partition, applied, id)
+	done := make(chan error, 1)
+	if err := w.submit(partition, key, value, headers, func(err error) { done <- err }); err != nil {
+		return err
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Close gives all partitions up and closes the client and the other producer.
+func (w *Writer) Close() error {
+	w.Release()
+	err := errors.Join(w.cfg.Other.Close(), w.cfg.Client.Close())
+	w.wg.Wait()
+	return err
+}

@@ -1,0 +1,89 @@
+// Package processor is the fleet member: a goka processor that folds the events of
+// the metadata topic into the table, exactly once.
+//
+// Members share a consumer group and split the metadata partitions; each keeps its
+// partitions' rows in its own data folder. Everything there can be deleted: it is
+// rebuilt from the table.
+package processor
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/lovoo/goka"
+
+	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/store"
+)
+
+// Config is what a processor needs to run. Defaults fills in what is left zero.
+type Config struct {
+	Kafka kafka.Settings
+	// MetadataTopic is the input; "__remote_log_metadata" by default.
+	MetadataTopic string
+	// Group is the consumer group; "rlmm" by default. The table is <Group>-table, the
+	// rejected events go to <Group>-rejected.
+	Group string
+	// InstanceID makes the member a static one (KIP-345); empty is dynamic.
+	InstanceID string
+	// DataDir is the folder of the member's own; it must not be shared.
+	DataDir string
+	// CreateTopics creates topics that are missing; else a missing one is an error.
+	CreateTopics bool
+	// Partitions is how many partitions a created metadata topic gets; 50 by default.
+	Partitions int32
+	// ReplicationFactor and MinISR are those of created topics; 3 and 2 by default.
+	ReplicationFactor, MinISR int16
+	// PurgeAfter is how long the marker of a deleted segment is kept; 24 h by default.
+	PurgeAfter time.Duration
+	// MaintainEvery is how often positions are written and markers purged; 1 h by
+	// default.
+	MaintainEvery time.Duration
+	Store         store.Options
+	// Logger gets what the processor tells; nil is slog's default.
+	Logger *slog.Logger
+}
+
+// Defaults returns the config with its zero fields filled in.
+func (c Config) Defaults() Config {
+	setDefault(&c.MetadataTopic, "__remote_log_metadata")
+	setDefault(&c.Group, "rlmm")
+	setDefault(&c.Partitions, 50)
+	setDefault(&c.ReplicationFactor, 3)
+	setDefault(&c.MinISR, 2)
+	setDefault(&c.PurgeAfter, 24*time.Hour)
+	setDefault(&c.MaintainEvery, time.Hour)
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+func setDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}
+
+// Validate returns an error that names everything that can't be right.
+func (c Config) Validate() error {
+	errs := []error{c.Kafka.Validate()}
+	if c.DataDir == "" {
+		errs = append(errs, errors.New("data folder: must not be empty"))
+	}
+	if c.Partitions < 1 {
+		errs = append(errs, errors.New("partitions: must be positive"))
+	}
+	if c.MinISR > c.ReplicationFactor {
+		errs = append(errs, errors.New("min ISR: must not exceed the replication factor"))
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) table() string    { return TableOf(c.Group) }
+func (c Config) rejected() string { return c.Group + "-rejected" }
+
+// TableOf is the table topic of a group.
+func TableOf(group string) string { return string(goka.GroupTable(goka.Group(group))) }

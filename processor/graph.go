@@ -1,0 +1,100 @@
+package processor
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/lovoo/goka"
+
+	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/table"
+	"github.com/tieredlog/rlmm/processor/fold"
+)
+
+const purgeVisitor = "purge"
+
+// rowOverhead is what a table record needs beside its row: key, headers, framing.
+const rowOverhead = 2 << 10
+
+// graph is the goka group graph: one input, one table, the rejected events, and the
+// visitor that purges.
+func (i *instance) graph() *goka.GroupGraph {
+	return goka.DefineGroup(goka.Group(i.cfg.Group),
+		goka.Input(goka.Stream(i.cfg.MetadataTopic), inputCodec{}, i.process),
+		goka.Output(goka.Stream(i.cfg.rejected()), rawCodec{}),
+		goka.Persist(rawCodec{}),
+		goka.Visitor(purgeVisitor, purge),
+	)
+}
+
+// process answers one input record with one table record.
+func (i *instance) process(ctx goka.Context, msg any) {
+	in := msg.(input) //nolint:forcetypeassert // inputCodec gives nothing else
+	if codec.IsHidden(ctx.Key()) {
+		outcome, reason := in.refusal(ctx.Partition(), i.partitions)
+		ctx.Delete(answer(ctx, outcome))
+		i.count(outcome)
+		i.reject(ctx, in, outcome, reason)
+		return
+	}
+	old, row := i.row(ctx)
+	next, outcome := fold.Fold(row, in.event, ctx.Offset())
+	value := old
+	if next != row {
+		value, outcome = i.encode(next, old, outcome)
+	}
+	if value == nil {
+		ctx.Delete(answer(ctx, outcome))
+	} else {
+		ctx.SetValue(value, answer(ctx, outcome))
+	}
+	i.count(outcome)
+	if outcome.Rejected() {
+		i.reject(ctx, in, outcome, fmt.Errorf("%s: %s", outcome, ctx.Key()))
+	}
+}
+
+func answer(ctx goka.Context, outcome codec.Outcome) goka.ContextOption {
+	return goka.WithCtxEmitHeaders(table.AnswerHeaders(ctx.Offset(), outcome))
+}
+
+// row returns the key's row as bytes and decoded, nil when there is none. A row that
+// can't be read ends the processor: a newer member wrote it.
+func (i *instance) row(ctx goka.Context) ([]byte, *codec.Row) {
+	value, _ := ctx.Value().([]byte)
+	if value == nil {
+		return nil, nil
+	}
+	row, err := table.DecodeRow(ctx.Key(), value)
+	if err != nil {
+		i.giveUp(fmt.Errorf("row %q: %w", ctx.Key(), err))
+		ctx.Fail(err)
+	}
+	return value, &row
+}
+
+// encode is the row's bytes, or the old ones when the new are more than the table
+// takes.
+func (i *instance) encode(next *codec.Row, old []byte, outcome codec.Outcome) ([]byte, codec.Outcome) {
+	if next == nil {
+		return nil, outcome
+	}
+	value := codec.EncodeRow(*next)
+	if len(value) > i.maxRecordBytes-rowOverhead {
+		return old, codec.OutcomeTooLarge
+	}
+	return value, outcome
+}
+
+// reject sends a refused record to the rejected events, with the reason.
+func (i *instance) reject(ctx goka.Context, in input, outcome codec.Outcome, reason error) {
+	headers := table.AnswerHeaders(ctx.Offset(), outcome)
+	headers["rlmm.partition"] = strconv.AppendInt(nil, int64(ctx.Partition()), 10)
+	headers["rlmm.reason"] = []byte(reason.Error())
+	var raw any // an untyped nil keeps a null value null
+	if in.raw != nil {
+		raw = in.raw
+	}
+	ctx.Emit(goka.Stream(i.cfg.rejected()), ctx.Key(), raw, goka.WithCtxEmitHeaders(headers))
+	i.log.Debug("event rejected", "partition", ctx.Partition(), "offset", ctx.Offset(), "outcome", outcome.String(), "reason", reason)
+}

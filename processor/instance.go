@@ -1,0 +1,241 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash"
+	"log/slog"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/IBM/sarama"
+	"github.com/lovoo/goka"
+	"github.com/lovoo/goka/storage"
+
+	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/store"
+	"github.com/tieredlog/rlmm/internal/table"
+)
+
+// instance is one run of a goka processor, which can run only once.
+type instance struct {
+	cfg            Config
+	log            *slog.Logger
+	stats          *counters
+	cluster        *kafka.Cluster
+	identity       store.Identity
+	partitions     int32
+	maxRecordBytes int
+	maxAge         time.Duration
+	writer         *table.Writer
+	goka           *goka.Processor
+	onRunning      func([]int32)
+
+	mu     sync.Mutex
+	stores map[int32]*recovering
+	gaveUp error
+}
+
+// recovering is a store, and what its recovery met.
+type recovering struct {
+	*store.Store
+	identity error
+}
+
+// newInstance ensures the topics and builds the goka processor. close frees it.
+func newInstance(ctx context.Context, p *Processor) (*instance, error) {
+	cluster, err := kafka.Connect(ctx, p.cfg.Kafka)
+	if err != nil {
+		return nil, err
+	}
+	i := &instance{
+		cfg: p.cfg, log: p.cfg.Logger, stats: &p.stats, cluster: cluster, onRunning: p.setRunning,
+		stores: map[int32]*recovering{},
+	}
+	if err := i.prepare(ctx); err != nil {
+		return nil, errors.Join(err, cluster.Close())
+	}
+	return i, nil
+}
+
+func (i *instance) prepare(ctx context.Context) error {
+	if err := i.ensureTopics(ctx); err != nil {
+		return err
+	}
+	var err error
+	i.goka, err = goka.NewProcessor(i.cfg.Kafka.Bootstrap, i.graph(), i.options()...)
+	return err
+}
+
+// ensureTopics finds or creates the three topics and learns from them what the state
+// is made from and how large a record may be.
+func (i *instance) ensureTopics(ctx context.Context) error {
+	c := i.cfg
+	spec := kafka.MetadataTopic(c.MetadataTopic, c.Partitions, c.ReplicationFactor, c.MinISR)
+	if _, err := i.cluster.Topic(ctx, c.MetadataTopic); err == nil {
+		spec.Partitions, spec.Configs = 0, nil // Kafka's own topic is taken as it is
+	}
+	input, err := i.cluster.Ensure(ctx, spec, c.CreateTopics)
+	if err != nil {
+		return err
+	}
+	limit, err := i.cluster.TopicConfigInt(ctx, input.Name, "max.message.bytes")
+	if err != nil {
+		return err
+	}
+	rows, err := i.ensureTable(ctx, input, limit)
+	if err != nil {
+		return err
+	}
+	// A rejected event carries its reason beside the raw bytes.
+	_, err = i.cluster.Ensure(ctx, kafka.RejectedTopic(c.rejected(), c.ReplicationFactor, c.MinISR, int(limit)+rowOverhead), c.CreateTopics)
+	i.partitions = input.Partitions
+	i.identity = store.Identity{ClusterID: i.cluster.ID(), MetadataTopicID: input.ID, TableTopicID: rows.ID}
+	return err
+}
+
+func (i *instance) ensureTable(ctx context.Context, input kafka.Topic, limit int64) (kafka.Topic, error) {
+	c := i.cfg
+	spec := kafka.TableTopic(c.table(), input.Partitions, c.ReplicationFactor, c.MinISR, int(limit)+rowOverhead)
+	rows, err := i.cluster.Ensure(ctx, spec, c.CreateTopics)
+	if err != nil {
+		return rows, err
+	}
+	have, err := i.cluster.TopicConfigInt(ctx, rows.Name, "max.message.bytes")
+	if err != nil {
+		return rows, err
+	}
+	if have < limit {
+		return rows, &kafka.MismatchError{Topic: rows.Name, Setting: "max.message.bytes", Want: fmt.Sprintf("%d or more", limit), Got: strconv.FormatInt(have, 10)}
+	}
+	i.maxRecordBytes = int(have)
+	retention, err := i.cluster.TopicConfigInt(ctx, rows.Name, "delete.retention.ms")
+	i.maxAge = time.Duration(retention) * time.Millisecond / 2
+	return rows, err
+}
+
+func (i *instance) options() []goka.ProcessorOption {
+	k := i.cfg.Kafka
+	return []goka.ProcessorOption{
+		goka.WithClientID(k.ClientID),
+		goka.WithHasher(codec.NewHasher),
+		goka.WithNilHandling(goka.NilDecode),
+		goka.WithPartitionChannelSize(256),
+		goka.WithLogger(kafka.GokaLogger{Logger: i.log}),
+		goka.WithConsumerSaramaBuilder(goka.SaramaConsumerBuilderWithConfig(k.Consumer())),
+		goka.WithTopicManagerBuilder(func([]string) (goka.TopicManager, error) {
+			return kafka.TopicManager{Cluster: i.cluster}, nil
+		}),
+		goka.WithConsumerGroupBuilder(i.buildGroup),
+		goka.WithProducerBuilder(i.buildProducer),
+		goka.WithStorageBuilder(i.buildStorage),
+		goka.WithUpdateCallback(i.recover),
+	}
+}
+
+func (i *instance) buildGroup(brokers []string, name, clientID string) (sarama.ConsumerGroup, error) {
+	c := i.cfg.Kafka.Group()
+	c.Consumer.Group.InstanceId = i.cfg.InstanceID
+	c.Consumer.Interceptors = []sarama.ConsumerInterceptor{keyer{i.cfg.MetadataTopic, i.partitions}}
+	inner, err := goka.ConsumerGroupBuilderWithConfig(c)(brokers, name, clientID)
+	return group{inner, i}, err
+}
+
+func (i *instance) buildProducer(brokers []string, clientID string, hasher func() hash.Hash32) (goka.Producer, error) {
+	client, err := sarama.NewClient(brokers, i.cfg.Kafka.Producer())
+	if err != nil {
+		return nil, err
+	}
+	other, err := goka.ProducerBuilderWithConfig(i.cfg.Kafka.Producer())(brokers, clientID, hasher)
+	if err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	i.writer = table.NewWriter(table.WriterConfig{
+		Client: client, Topic: i.cfg.table(), Hasher: hasher, Partitions: i.partitions,
+		MaxBatchBytes: i.maxRecordBytes, Other: other,
+	})
+	return i.writer, nil
+}
+
+func (i *instance) buildStorage(topic string, p int32) (storage.Storage, error) {
+	end, err := i.cluster.EndOffset(context.Background(), topic, p)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(i.cfg.DataDir, "processor", strconv.Itoa(int(p)))
+	s, reset, err := store.Open(dir, i.cfg.Store, store.Expect{Identity: i.identity, TableEnd: end, MaxAge: i.maxAge})
+	if reset != store.ResetNone {
+		i.stats.resets.Add(1)
+		i.log.Warn("local store moved aside, rebuilding it", "partition", p, "reason", string(reset))
+	}
+	if err != nil {
+		i.giveUpIf(err)
+		return nil, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.stores[p] = &recovering{Store: s}
+	return s, nil
+}
+
+// recover applies a table record that goka reads in recovery.
+func (i *instance) recover(ctx goka.UpdateContext, _ storage.Storage, key string, value []byte) error {
+	i.mu.Lock()
+	st := i.stores[ctx.Partition()]
+	i.mu.Unlock()
+	r, err := table.Parse(key, value, ctx.Headers(), ctx.Timestamp())
+	if err != nil {
+		i.stats.foreign.Add(1)
+		i.log.Warn("foreign record in the table", "partition", ctx.Partition(), "offset", ctx.Offset(), "error", err)
+		return nil
+	}
+	if r.Kind == table.Progress && (r.TopicID != i.identity.MetadataTopicID || r.ClusterID != i.identity.ClusterID) {
+		have := store.Identity{ClusterID: r.ClusterID, MetadataTopicID: r.TopicID, TableTopicID: i.identity.TableTopicID}
+		st.identity = &store.IdentityError{Have: have, Want: i.identity}
+	}
+	applied, err := table.Apply(st.Store, r)
+	if err == nil && !applied {
+		i.stats.stale.Add(1)
+		i.log.Warn("stale record in the table", "partition", ctx.Partition(), "offset", ctx.Offset(), "source", r.Source)
+	}
+	return err
+}
+
+func (i *instance) recovered(p int32) (*store.Store, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	st := i.stores[p]
+	if st == nil {
+		return nil, errors.New("its store was not opened")
+	}
+	return st.Store, st.identity
+}
+
+// giveUp ends the processor with an error that can't heal.
+func (i *instance) giveUp(err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.gaveUp == nil {
+		i.gaveUp = err
+	}
+}
+
+func (i *instance) giveUpIf(err error) {
+	if err != nil && !canHeal(err) {
+		i.giveUp(err)
+	}
+}
+
+// fatal returns the error that the processor must end with, nil to go on.
+func (i *instance) fatal(err error) error {
+	i.giveUpIf(err)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.gaveUp
+}
+
+func (i *instance) close() error { return i.cluster.Close() }

@@ -1,0 +1,73 @@
+package processor
+
+import (
+	"context"
+	"time"
+)
+
+// writePositions writes down how far each partition's input is applied.
+func (i *instance) writePositions(ctx context.Context, claims []int32) error {
+	for _, p := range claims {
+		st, err := i.recovered(p)
+		if err != nil {
+			return err
+		}
+		if err := i.writer.WritePosition(ctx, p, st.Position().Applied, i.identity); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// running tells that the session's partitions are being processed, and maintains them
+// until the session ends.
+func (i *instance) running(ctx context.Context, claims []int32) {
+	i.stats.sessions.Add(1)
+	i.log.Info("processing", "partitions", claims)
+	i.onRunning(claims)
+	go i.maintain(ctx, claims)
+}
+
+func (i *instance) stopped() { i.onRunning(nil) }
+
+func (i *instance) maintain(ctx context.Context, claims []int32) {
+	tick := time.NewTicker(i.cfg.MaintainEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := i.maintainOnce(ctx, claims); err != nil && ctx.Err() == nil {
+			i.log.Warn("maintenance failed, trying again later", "error", err)
+		}
+	}
+}
+
+// maintainOnce writes the positions, and purges when they are acknowledged: a purge
+// takes rows that may be the last to tell a position.
+func (i *instance) maintainOnce(ctx context.Context, claims []int32) error {
+	if err := i.writePositions(ctx, claims); err != nil {
+		return err
+	}
+	all := purgeable{}
+	for _, p := range claims {
+		st, err := i.recovered(p)
+		if err != nil {
+			return err
+		}
+		found, err := findPurgeable(st, time.Now().Add(-i.cfg.PurgeAfter))
+		if err != nil {
+			return err
+		}
+		for key, offset := range found {
+			all[key] = offset
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	i.log.Info("purging markers", "markers", len(all))
+	return i.goka.VisitAll(ctx, purgeVisitor, all)
+}

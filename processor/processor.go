@@ -1,0 +1,140 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tieredlog/rlmm/codec"
+)
+
+// Processor is a member of the fleet.
+type Processor struct {
+	cfg   Config
+	stats counters
+
+	mu      sync.Mutex
+	running []int32
+	changed chan struct{} // closed and replaced when running changes
+}
+
+// New returns a processor that does nothing until Run. The error names every setting
+// that can't be right.
+func New(cfg Config) (*Processor, error) {
+	cfg = cfg.Defaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Processor{cfg: cfg, changed: make(chan struct{})}, nil
+}
+
+// Run processes until the context ends, and then returns nil. It tries again, with
+// pauses, after everything that may heal; it gives up, with an error that names the
+// remedy, on what can't: missing rights, topics that don't fit, a metadata topic that
+// was truncated or created again. It can be run again after it returned.
+func (p *Processor) Run(ctx context.Context) error {
+	pause := 100 * time.Millisecond
+	for {
+		err := p.runOnce(ctx)
+		p.setRunning(nil)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil && !canHeal(err) {
+			return err
+		}
+		p.cfg.Logger.Warn("processor ended, starting it again", "error", err, "pause", pause)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+			pause = min(2*pause, maxPause)
+		}
+	}
+}
+
+func (p *Processor) runOnce(ctx context.Context) error {
+	i, err := newInstance(ctx, p)
+	if err != nil {
+		return err
+	}
+	err = i.goka.Run(ctx)
+	if fatal := i.fatal(nil); fatal != nil {
+		err = fatal // goka wraps without unwrapping
+	}
+	return errors.Join(err, i.close())
+}
+
+// Running returns the metadata partitions that this member processes now, ascending.
+func (p *Processor) Running() []int32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.running)
+}
+
+// WaitRunning waits until the member processes partitions, and returns them.
+func (p *Processor) WaitRunning(ctx context.Context) ([]int32, error) {
+	for {
+		p.mu.Lock()
+		running, changed := slices.Clone(p.running), p.changed
+		p.mu.Unlock()
+		if len(running) > 0 {
+			return running, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("no partitions yet: %w", context.Cause(ctx))
+		}
+	}
+}
+
+func (p *Processor) setRunning(partitions []int32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running = slices.Sorted(slices.Values(partitions))
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// Stats is what a processor has counted since New.
+type Stats struct {
+	// Outcomes counts the input records by outcome.
+	Outcomes map[codec.Outcome]int64
+	// Sessions counts the sessions of the group that began to process.
+	Sessions int64
+	// Stale counts table records that weren't newer than what was applied: with one
+	// writer there are none.
+	Stale int64
+	// Foreign counts table records that rlmm didn't write.
+	Foreign int64
+	// Gaps counts starts behind input records that were gone before they were applied.
+	Gaps int64
+	// Resets counts local stores that were moved aside.
+	Resets int64
+}
+
+type counters struct {
+	outcomes                               [codec.OutcomePurge + 1]atomic.Int64
+	sessions, stale, foreign, gaps, resets atomic.Int64
+}
+
+// Stats returns the counts.
+func (p *Processor) Stats() Stats {
+	s := Stats{
+		Outcomes: map[codec.Outcome]int64{}, Sessions: p.stats.sessions.Load(), Stale: p.stats.stale.Load(),
+		Foreign: p.stats.foreign.Load(), Gaps: p.stats.gaps.Load(), Resets: p.stats.resets.Load(),
+	}
+	for o := range p.stats.outcomes {
+		if n := p.stats.outcomes[o].Load(); n > 0 {
+			s.Outcomes[codec.Outcome(o)] = n
+		}
+	}
+	return s
+}
+
+func (i *instance) count(outcome codec.Outcome) { i.stats.outcomes[outcome].Add(1) }

@@ -1,0 +1,122 @@
+package processor
+
+import (
+	"time"
+
+	"github.com/lovoo/goka"
+
+	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/store"
+	"github.com/tieredlog/rlmm/internal/table"
+)
+
+// purgeable maps the keys of markers that may go to their rows' offset fields.
+type purgeable map[string]int64
+
+// findPurgeable scans a store for markers older than the limit that nothing needs any
+// more. The highest offset of an epoch never goes down, so of the rows that hold an
+// epoch's highest one must stay, until the partition's deletion is finished.
+func findPurgeable(s *store.Store, limit time.Time) (purgeable, error) {
+	found := purgeable{}
+	var group purgeGroup
+	for row, err := range s.Rows(nil, nil) {
+		if err != nil {
+			return nil, err
+		}
+		key := string(row.Key)
+		r, err := table.DecodeRow(key, row.Value)
+		if err != nil {
+			return nil, err
+		}
+		if tip := rowPartition(r); !group.is(tip) {
+			group.collect(found)
+			group = newPurgeGroup(tip, limit)
+		}
+		group.add(key, r)
+	}
+	group.collect(found)
+	return found, nil
+}
+
+func rowPartition(r codec.Row) api.TopicIdPartition {
+	if r.Kind == codec.RowPartition {
+		return r.Delete.TopicIdPartition
+	}
+	return r.Segment.ID.TopicIdPartition
+}
+
+// holder is the row that holds an epoch's highest offset.
+type holder struct {
+	key     string
+	highest int64
+}
+
+// purgeGroup is the rows of one TopicIdPartition, which lie together.
+type purgeGroup struct {
+	tip      api.TopicIdPartition
+	limit    int64
+	finished bool // its deletion
+	markers  purgeable
+	holders  map[int32]holder
+}
+
+func newPurgeGroup(tip api.TopicIdPartition, limit time.Time) purgeGroup {
+	return purgeGroup{tip: tip, limit: limit.UnixMilli(), markers: purgeable{}, holders: map[int32]holder{}}
+}
+
+func (g *purgeGroup) is(tip api.TopicIdPartition) bool {
+	return g.tip.TopicID == tip.TopicID && g.tip.Partition == tip.Partition
+}
+
+func (g *purgeGroup) add(key string, r codec.Row) {
+	for epoch, offset := range r.Highest.All() {
+		g.hold(key, epoch, offset)
+	}
+	switch {
+	case r.Kind == codec.RowPartition:
+		g.finished = r.Delete.State == api.DeletePartitionFinished
+	case r.Kind == codec.RowMarker:
+		if r.Segment.EventTimestampMs < g.limit {
+			g.markers[key] = r.Offset
+		}
+	case r.Kind == codec.RowSegment && r.FinishedOffset >= 0:
+		for epoch := range r.Segment.LeaderEpochs.All() {
+			_, last, _ := r.Segment.EpochRange(epoch)
+			g.hold(key, epoch, last)
+		}
+	}
+}
+
+func (g *purgeGroup) hold(key string, epoch int32, offset int64) {
+	if h, ok := g.holders[epoch]; !ok || offset > h.highest {
+		g.holders[epoch] = holder{key, offset}
+	}
+}
+
+func (g *purgeGroup) collect(into purgeable) {
+	if !g.finished {
+		for _, h := range g.holders {
+			delete(g.markers, h.key)
+		}
+	}
+	for key, offset := range g.markers {
+		into[key] = offset
+	}
+}
+
+// purge is goka's visitor: it removes a row that findPurgeable named and that hasn't
+// changed since.
+func purge(ctx goka.Context, meta any) {
+	offset, ok := meta.(purgeable)[ctx.Key()]
+	if !ok {
+		return
+	}
+	value, _ := ctx.Value().([]byte)
+	if value == nil {
+		return
+	}
+	if row, err := table.DecodeRow(ctx.Key(), value); err == nil && row.Offset == offset {
+		ctx.Delete(goka.WithCtxEmitHeaders(table.PurgeHeaders(offset)))
+	}
+}
