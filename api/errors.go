@@ -121,7 +121,7 @@ func (e *InvalidSegmentTransitionError) Is(target error) bool {
 
 // InvalidPartitionDeleteTransitionError is ErrInvalidPartitionDeleteTransition.
 type InvalidPartitionDeleteTransitionError struct {
-	TopicIdPartition TopicIdPartition //nolint:revive // Kafka's name
+	TopicIdPartition TopicIdPartition
 	// From is DeletePartitionNone when no deletion had begun.
 	From, To RemotePartitionDeleteState
 }

@@ -9,7 +9,7 @@ import (
 
 // TopicIdPartition names a partition of a user's topic. Topic id and partition are
 // its identity; the topic's name is carried along and may be empty in a query.
-type TopicIdPartition struct { //nolint:revive // Kafka's name
+type TopicIdPartition struct {
 	TopicID   UUID
 	Topic     string
 	Partition int32
@@ -35,7 +35,7 @@ func (t TopicIdPartition) Validate() error {
 // RemoteLogSegmentID names a segment: its partition and an id of its own, unique
 // for each upload.
 type RemoteLogSegmentID struct {
-	TopicIdPartition TopicIdPartition //nolint:revive // Kafka's name
+	TopicIdPartition TopicIdPartition
 	ID               UUID
 }
 
@@ -273,7 +273,7 @@ func (u RemoteLogSegmentMetadataUpdate) Validate() error {
 // RemotePartitionDeleteMetadata is the event that moves a partition's deletion to
 // its next state.
 type RemotePartitionDeleteMetadata struct {
-	TopicIdPartition TopicIdPartition //nolint:revive // Kafka's name
+	TopicIdPartition TopicIdPartition
 	State            RemotePartitionDeleteState
 	// EventTimestampMs is when the event was made, in milliseconds since 1970.
 	EventTimestampMs int64

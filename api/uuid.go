@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -46,7 +47,8 @@ func ParseUUID(s string) (UUID, error) {
 		return UUID(id), nil
 	}
 	var id UUID
-	if kafkaBase64.DecodedLen(len(s)) != len(id) {
+	// The decoder skips line breaks, which are no characters of an id.
+	if kafkaBase64.DecodedLen(len(s)) != len(id) || strings.ContainsAny(s, "\r\n") {
 		return UUID{}, badUUID(s)
 	}
 	if _, err := kafkaBase64.Strict().Decode(id[:], []byte(s)); err != nil {

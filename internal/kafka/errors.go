@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/IBM/sarama"
@@ -15,13 +16,35 @@ var fatalCodes = []sarama.KError{
 	sarama.ErrInvalidReplicationFactor, sarama.ErrInvalidPartitions, sarama.ErrPolicyViolation,
 }
 
-// IsFatal tells whether an error is one that retrying can't mend: a right that is
-// missing, a topic that doesn't fit.
-func IsFatal(err error) bool {
+// Unhealable is an error that no retry mends and that names its own remedy.
+type Unhealable interface {
+	error
+	Unhealable()
+}
+
+// CanHeal tells whether what went wrong may go away by itself: not a right that is
+// missing, a topic that doesn't fit, or an [Unhealable].
+func CanHeal(err error) bool {
 	var code sarama.KError
 	if errors.As(err, &code) && slices.Contains(fatalCodes, code) {
-		return true
+		return false
 	}
-	var mismatch *MismatchError
-	return errors.As(err, &mismatch)
+	var unhealable Unhealable
+	return !errors.As(err, &unhealable)
 }
+
+// TruncatedError says that the metadata topic ends before what the state has applied.
+type TruncatedError struct {
+	Topic        string
+	Partition    int32
+	Applied, End int64
+}
+
+// Error names the remedy.
+func (e *TruncatedError) Error() string {
+	return fmt.Sprintf("%s/%d ends at %d, but %d is applied: the topic was truncated or created again; `rlmm reset` clears table and group",
+		e.Topic, e.Partition, e.End, e.Applied)
+}
+
+// Unhealable marks the error.
+func (*TruncatedError) Unhealable() {}

@@ -55,6 +55,9 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("topic %s: %s is %s, must be %s", e.Topic, e.Setting, e.Got, e.Want)
 }
 
+// Unhealable marks the error.
+func (*MismatchError) Unhealable() {}
+
 // Ensure returns the topic, created if it is missing and create is true, once each
 // of its partitions answers: a client that starts on a topic just created may else
 // end with NOT_LEADER_OR_FOLLOWER. A missing topic is ErrNoTopic, one with another
@@ -168,7 +171,7 @@ func (c *Cluster) TopicConfigInt(ctx context.Context, topic, name string) (int64
 func retry(ctx context.Context, f func() error) error {
 	for {
 		err := f()
-		if err == nil || IsFatal(err) {
+		if err == nil || !CanHeal(err) {
 			return err
 		}
 		select {
@@ -177,4 +180,43 @@ func retry(ctx context.Context, f func() error) error {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// TombstoneAge is how long a compacted topic keeps tombstones (delete.retention.ms).
+func (c *Cluster) TombstoneAge(ctx context.Context, topic string) (time.Duration, error) {
+	ms, err := c.TopicConfigInt(ctx, topic, "delete.retention.ms")
+	return time.Duration(ms) * time.Millisecond, err
+}
+
+// DeleteTopic deletes a topic; one that doesn't exist is no error.
+func (c *Cluster) DeleteTopic(ctx context.Context, name string) error {
+	_, err := call(ctx, func() (struct{}, error) { return struct{}{}, c.admin.DeleteTopic(name) })
+	if err != nil && !errors.Is(err, sarama.ErrUnknownTopicOrPartition) {
+		return fmt.Errorf("delete topic %s: %w", name, err)
+	}
+	return nil
+}
+
+// DeleteGroup deletes a consumer group; one that doesn't exist is no error, one with
+// members is.
+func (c *Cluster) DeleteGroup(ctx context.Context, name string) error {
+	_, err := call(ctx, func() (struct{}, error) { return struct{}{}, c.admin.DeleteConsumerGroup(name) })
+	if err != nil && !errors.Is(err, sarama.ErrGroupIDNotFound) {
+		return fmt.Errorf("delete group %s: %w", name, err)
+	}
+	return nil
+}
+
+// IsEmpty tells whether no record was ever written to the topic.
+func (c *Cluster) IsEmpty(ctx context.Context, topic string) (bool, error) {
+	t, err := c.Topic(ctx, topic)
+	if err != nil {
+		return false, err
+	}
+	for p := range t.Partitions {
+		if end, err := c.EndOffset(ctx, topic, p); err != nil || end > 0 {
+			return false, err
+		}
+	}
+	return true, nil
 }

@@ -34,6 +34,7 @@ func Bundled() io.Reader { return bytes.NewReader(bundled) }
 // Event is a record of a recording.
 type Event struct {
 	Partition int32
+	Offset    int64  // where the record lay; −1 when the recording doesn't say
 	Key       []byte // nil is a null key
 	Value     []byte // nil is a null value
 }
@@ -41,6 +42,7 @@ type Event struct {
 // line is an event in JSON.
 type line struct {
 	Partition *int32  `json:"partition"`
+	Offset    *int64  `json:"offset"`
 	Key       *string `json:"key"`
 	Value     *string `json:"value"`
 }
@@ -56,7 +58,7 @@ func Read(r io.Reader) iter.Seq2[Event, error] {
 			if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 				continue
 			}
-			event, err := parse(lines.Bytes())
+			event, err := Parse(lines.Bytes())
 			if err != nil {
 				err = fmt.Errorf("line %d: %w", n, err)
 			}
@@ -70,7 +72,8 @@ func Read(r io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-func parse(b []byte) (Event, error) {
+// Parse reads one line.
+func Parse(b []byte) (Event, error) {
 	var l line
 	if err := json.Unmarshal(b, &l); err != nil {
 		return Event{}, err
@@ -82,8 +85,12 @@ func parse(b []byte) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
+	offset := int64(-1)
+	if l.Offset != nil {
+		offset = *l.Offset
+	}
 	value, err := unhex("value", l.Value)
-	return Event{*l.Partition, key, value}, err
+	return Event{*l.Partition, offset, key, value}, err
 }
 
 func unhex(field string, s *string) ([]byte, error) {

@@ -1,0 +1,86 @@
+# Every command of this repository, for people and for CI. `make help` lists them.
+
+# The one place that names the versions of the tools. They come from the Go module proxy and
+# are built into bin/tools, a folder for each version, so raising one here is enough.
+GOFUMPT_VERSION := v0.12.0
+GOLANGCI_LINT_VERSION := v2.15.0
+GOVULNCHECK_VERSION := v1.9.0
+
+TOOLS := $(CURDIR)/bin/tools
+GOFUMPT := $(TOOLS)/gofumpt-$(GOFUMPT_VERSION)/gofumpt
+GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
+GOVULNCHECK := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
+
+# What the binary calls itself. Left empty outside a git clone; the binary then falls back on
+# what the Go toolchain recorded in it.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+export VERSION
+
+# How long `make fuzz` gives each target.
+FUZZTIME ?= 30s
+
+.DEFAULT_GOAL := help
+.PHONY: help build dev test race integration fuzz bench fmt fmt-check lint vuln up down clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+build: ## build bin/rlmm
+	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/rlmm ./cmd/rlmm
+
+dev: ## run everything in one process, on an embedded broker
+	go run ./cmd/rlmm dev
+
+test: ## run the hermetic tests
+	go test ./...
+
+race: ## run them with the race detector (needs a C compiler)
+	go test -race ./...
+
+# On the broker that KAFKA_BOOTSTRAP_SERVERS names; else on the compose cluster when it is up;
+# else on a broker that the tests start themselves (needs Java 17 and Maven).
+integration: export KAFKA_BOOTSTRAP_SERVERS ?= $(shell docker compose port kafka 9092 2>/dev/null | grep -E ':[1-9][0-9]*$$')
+integration: ## run the tests against a real Apache Kafka
+	go test -tags integration -count=1 -timeout 20m ./integration/...
+
+# Go fuzzes one target of one package at a time, so look them up and take them in turn.
+fuzz: ## run each fuzz target for FUZZTIME
+	@grep -rEo '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go' . | sed 's,/[^/]*:func , ,' | sort | \
+	while read -r package target; do \
+		echo "$$package $$target"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; \
+	done
+
+bench: ## run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+fmt: $(GOFUMPT) ## format the code
+	$(GOFUMPT) -l -w .
+
+fmt-check: $(GOFUMPT) ## fail when `make fmt` would change a file
+	@unformatted=$$($(GOFUMPT) -l .) && test -z "$$unformatted" || \
+		{ printf 'not formatted, run make fmt:\n%s\n' "$$unformatted"; exit 1; }
+
+lint: $(GOLANGCI_LINT) ## run the linters
+	$(GOLANGCI_LINT) run ./...
+
+vuln: $(GOVULNCHECK) ## look for known vulnerabilities in what the code calls
+	$(GOVULNCHECK) ./...
+
+up: ## start Kafka, two processors and a server in containers, and wait until they are healthy
+	docker compose up --build --detach --wait
+
+down: ## stop them; their volumes stay
+	docker compose down
+
+clean: ## remove what was built
+	rm -rf bin
+
+$(GOFUMPT):
+	GOBIN=$(@D) go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
+
+$(GOLANGCI_LINT):
+	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+
+$(GOVULNCHECK):
+	GOBIN=$(@D) go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)

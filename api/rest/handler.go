@@ -1,0 +1,181 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"path"
+	"runtime/debug"
+
+	"github.com/tieredlog/rlmm/api"
+)
+
+// DefaultMaxBodyBytes is the greatest request body unless the [Config] says
+// otherwise. It holds a segment as large as Kafka's greatest record by default
+// (1 MiB), whose custom metadata grows by a third in base64.
+const DefaultMaxBodyBytes = 2 << 20
+
+// retryAfter is the Retry-After of every 503, in seconds: most last as long as a
+// rebalance or a catch-up does.
+const retryAfter = "1"
+
+// Config is what [NewHandler] serves.
+type Config struct {
+	// Manager answers the queries and publishes the mutations. Nil serves only /,
+	// /healthz and /readyz. An empty
+	// topic name in what it is given means that the request didn't name it; the
+	// manager completes it from what it knows.
+	Manager api.RemoteLogMetadataManager
+	// Partitions lists the partitions that this server's assignment covers and that
+	// have something stored, in the order in which they are shown. Nil is none.
+	Partitions func(context.Context) ([]Partition, error)
+	// Ready returns why the server isn't ready, nil when it is. An error that joins
+	// several ([errors.Join]) is shown one by one. A nil func is always ready.
+	Ready func(context.Context) error
+	// Info is the answer of GET /.
+	Info Info
+	// AllowMutations lets POST, PATCH and PUT through; else they are 403.
+	AllowMutations bool
+	// Logger gets what fails here: panics and unexpected errors as errors, failures of
+	// Kafka or the store as warnings, all else that isn't 2xx at debug level. Nil logs
+	// nothing.
+	Logger *slog.Logger
+	// MaxBodyBytes is the greatest request body in bytes; zero or less is
+	// [DefaultMaxBodyBytes].
+	MaxBodyBytes int64
+}
+
+type handler struct {
+	Config
+	mux         *http.ServeMux
+	crossOrigin *http.CrossOriginProtection
+}
+
+// NewHandler returns the API's handler. It may be mounted under a prefix with
+// [http.StripPrefix].
+//
+// Mutations that a browser sends from another site's page are 403 too, so that no web
+// page can reach a server on the loopback address.
+func NewHandler(cfg Config) http.Handler {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.MaxBodyBytes <= 0 {
+		cfg.MaxBodyBytes = DefaultMaxBodyBytes
+	}
+	h := &handler{Config: cfg, mux: http.NewServeMux(), crossOrigin: http.NewCrossOriginProtection()}
+	h.routes()
+	return h
+}
+
+func (h *handler) routes() {
+	const partition = "/v1/partitions/{topicId}/{partition}"
+	h.get("/{$}", h.info)
+	h.get("/healthz", h.healthz)
+	h.get("/readyz", h.readyz)
+	if h.Manager == nil {
+		return
+	}
+	h.get("/v1/partitions", h.partitions)
+	h.get(partition+"/segment", h.segment)
+	h.get(partition+"/segments", h.segments)
+	h.get(partition+"/highest-offset", h.highestOffset)
+	h.get(partition+"/size", h.size)
+	h.get(partition+"/next-txn-segment", h.nextTxnSegment)
+	h.get(partition+"/caught-up", h.caughtUp)
+	h.mutation("POST "+partition+"/segments", http.StatusCreated, h.addSegment)
+	h.mutation("PATCH "+partition+"/segments/{segmentId}", http.StatusOK, h.updateSegment)
+	h.mutation("PUT "+partition+"/delete-state", http.StatusOK, h.putDeleteState)
+}
+
+// get serves a read: its answer is a JSON value or a [list].
+func (h *handler) get(pattern string, answer func(*http.Request) (any, error)) {
+	h.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
+		v, err := answer(r)
+		if err != nil {
+			h.fail(w, r, api.NotPublished, err)
+			return
+		}
+		write(w, http.StatusOK, v)
+	})
+}
+
+// ServeHTTP answers one request.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer := &answerWriter{ResponseWriter: w}
+	defer h.recover(answer, r)
+	if err := h.unrouted(answer, r); err != nil {
+		h.fail(answer, r, api.NotPublished, err)
+		return
+	}
+	h.mux.ServeHTTP(answer, r)
+}
+
+// unrouted is the error of a request that has no route, in place of the mux's plain
+// text. A path that isn't clean has none: the mux would redirect it.
+func (h *handler) unrouted(w http.ResponseWriter, r *http.Request) error {
+	notFound := &Error{Code: http.StatusNotFound, Message: "no such path: " + r.URL.Path, Reason: reasonNotFound}
+	if r.URL.Path != path.Clean(r.URL.Path) {
+		return notFound
+	}
+	muxAnswer, pattern := h.mux.Handler(r)
+	if pattern != "" {
+		return nil
+	}
+	probe := &probeWriter{header: http.Header{}}
+	muxAnswer.ServeHTTP(probe, r)
+	if probe.code != http.StatusMethodNotAllowed {
+		return notFound
+	}
+	w.Header()["Allow"] = probe.header["Allow"]
+	return &Error{Code: probe.code, Message: "method not allowed here: " + r.Method, Reason: reasonMethodNotAllowed}
+}
+
+// fail answers with an error. pos is where a mutation's event was published, if it was.
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, pos api.Position, err error) {
+	e := newError(err)
+	if pos.Offset >= 0 {
+		e.setPosition(pos)
+	}
+	h.log(r, e)
+	if e.Code == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retryAfter)
+	}
+	write(w, e.Code, e)
+}
+
+// log minds who is at fault: nobody when the client went away.
+func (h *handler) log(r *http.Request, e *Error) {
+	level := slog.LevelDebug
+	switch {
+	case r.Context().Err() != nil:
+	case e.Code == http.StatusInternalServerError:
+		level = slog.LevelError
+	case e.Code == http.StatusBadGateway:
+		level = slog.LevelWarn
+	}
+	h.Logger.LogAttrs(r.Context(), level, "request failed",
+		slog.String("method", r.Method), slog.String("path", r.URL.Path),
+		slog.Int("status", e.Code), slog.String("reason", e.Reason), slog.String("error", e.Message))
+}
+
+// recover turns a panic into a 500, or cuts the connection when the answer has begun.
+func (h *handler) recover(w *answerWriter, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(v)
+	}
+	h.Logger.LogAttrs(r.Context(), slog.LevelError, "request panicked",
+		slog.String("method", r.Method), slog.String("path", r.URL.Path),
+		slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+	if w.begun {
+		panic(http.ErrAbortHandler)
+	}
+	write(w, http.StatusInternalServerError, &Error{
+		Code: http.StatusInternalServerError, Message: "internal error", Reason: reasonInternal,
+	})
+}

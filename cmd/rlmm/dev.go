@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tieredlog/rlmm/internal/embedded"
+	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/recording"
+	"github.com/tieredlog/rlmm/processor"
+	"github.com/tieredlog/rlmm/views"
+)
+
+type devFlags struct {
+	http, kafka, data string
+	empty             bool
+}
+
+func newDev() *cobra.Command {
+	var f devFlags
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run everything in one process, on an embedded Kafka broker",
+		Long: lines("Run an embedded Kafka broker, a processor, views of all metadata partitions and the HTTP",
+			"API, with mutations on. Any Kafka client can connect to the broker. On an empty topic it",
+			"loads what a real tiered broker wrote, unless --empty is given.",
+			"",
+			"It prints one line, ready http=ADDR kafka=ADDR, when every partition is ready. Ctrl-C ends",
+			"it; with the same --data it goes on where it was."),
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return dev(cmd, f) },
+	}
+	addData(cmd, &f.data)
+	cmd.Flags().StringVar(&f.http, "http", defaultHTTP, "host:port to serve HTTP on")
+	cmd.Flags().StringVar(&f.kafka, "kafka", defaultKafka, "host:port of the embedded broker; loopback only")
+	cmd.Flags().BoolVar(&f.empty, "empty", false, "start with an empty metadata topic")
+	return cmd
+}
+
+func dev(cmd *cobra.Command, f devFlags) error {
+	l, err := listen(cmd.Context(), f.http)
+	if err != nil {
+		return err
+	}
+	defer l.Close() //nolint:errcheck // Serve closes it when it is reached
+	broker, err := embedded.Start(embedded.Config{Addr: f.kafka, DataDir: dataDir(f.data, "kafka")})
+	if err != nil {
+		return err
+	}
+	defer broker.Close()
+	// What runs below ends before the broker does.
+	group, ctx := errgroup.WithContext(cmd.Context())
+	d := development{cmd: cmd, flags: f, broker: broker, listener: l}
+	p, err := d.processor()
+	if err != nil {
+		return err
+	}
+	group.Go(func() error { return p.Run(ctx) })
+	group.Go(func() error { return d.serve(ctx, p) })
+	return group.Wait()
+}
+
+type development struct {
+	cmd      *cobra.Command
+	flags    devFlags
+	broker   *embedded.Broker
+	listener net.Listener
+}
+
+func (d development) settings() kafka.Settings {
+	return kafka.Settings{Bootstrap: []string{d.broker.Addr()}, ClientID: "rlmm-dev"}
+}
+
+func (d development) processor() (*processor.Processor, error) {
+	return processor.New(processor.Config{
+		Kafka: d.settings(), DataDir: d.flags.data, CreateTopics: true, ReplicationFactor: 1, Logger: logger(d.cmd),
+	})
+}
+
+// serve loads the recording, views all partitions and serves them.
+func (d development) serve(ctx context.Context, p *processor.Processor) error {
+	if _, err := p.WaitRunning(ctx); err != nil {
+		return ignoreEnd(ctx, err)
+	}
+	if err := d.load(ctx); err != nil {
+		return ignoreEnd(ctx, err)
+	}
+	log := logger(d.cmd)
+	m, err := views.NewManager(ctx, views.Config{Kafka: d.settings(), DataDir: d.flags.data, Logger: log})
+	if err != nil {
+		return ignoreEnd(ctx, err)
+	}
+	defer closeManager(m, log)
+	all, err := allPartitions(m.MetadataPartitions())
+	if err != nil {
+		return err
+	}
+	if err := m.ReconcileAssignment(ctx, all); err != nil {
+		return ignoreEnd(ctx, err)
+	}
+	go tellReady(ctx, m, func() { d.ready(ctx, m) })
+	return serveManager(ctx, d.listener, m, true, log)
+}
+
+// load publishes the recording to an empty topic.
+func (d development) load(ctx context.Context) error {
+	if d.flags.empty {
+		return nil
+	}
+	cluster, err := kafka.Connect(ctx, d.settings())
+	if err != nil {
+		return err
+	}
+	defer cluster.Close() //nolint:errcheck // nothing is lost
+	empty, err := cluster.IsEmpty(ctx, defaultTopic)
+	if err != nil || !empty {
+		return err
+	}
+	_, err = recording.Publish(ctx, d.settings(), defaultTopic, recording.Read(recording.Bundled()))
+	return err
+}
+
+// ready prints the line that scripts wait for, and what a person may try next.
+func (d development) ready(ctx context.Context, m *views.Manager) {
+	addr := d.listener.Addr().String()
+	fmt.Fprintf(d.cmd.OutOrStdout(), "ready http=%s kafka=%s\n", addr, d.broker.Addr())
+	out := d.cmd.ErrOrStderr()
+	fmt.Fprintf(out, "\ntry next:\n  curl http://%s/v1/partitions\n", addr)
+	if found, err := m.UserPartitions(ctx); err == nil && len(found) > 0 {
+		suggest(out, addr, found[0])
+	}
+}
+
+func suggest(out io.Writer, addr string, u views.UserPartition) {
+	tip := u.TopicIdPartition
+	base := fmt.Sprintf("http://%s/v1/partitions/%s/%d", addr, tip.TopicID, tip.Partition)
+	fmt.Fprintf(out, "  curl '%s/segments'\n  curl '%s/segment?epoch=0&offset=500'\n", base, base)
+	fmt.Fprintf(out, "  curl '%s/highest-offset?epoch=0'\n", base)
+}
+
+// ignoreEnd makes an error that only says that the context has ended none.
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}

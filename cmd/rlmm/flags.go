@@ -1,0 +1,46 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tieredlog/rlmm/internal/kafka"
+)
+
+// The defaults that several commands share.
+const (
+	defaultTopic = "__remote_log_metadata"
+	defaultGroup = "rlmm"
+	defaultData  = "./rlmm-data"
+	defaultHTTP  = "127.0.0.1:8083"
+	defaultKafka = "127.0.0.1:19092"
+)
+
+// clusterFlags say which cluster, topic and fleet a command works on.
+type clusterFlags struct {
+	bootstrap []string
+	topic     string
+	group     string
+}
+
+func (f *clusterFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVarP(&f.bootstrap, "bootstrap", "b", nil, "brokers to connect to first, host:port[,host:port]")
+	cmd.Flags().StringVar(&f.topic, "topic", defaultTopic, "metadata topic")
+	cmd.Flags().StringVar(&f.group, "group", defaultGroup, "consumer group of the fleet; the table is GROUP-table")
+}
+
+func (f *clusterFlags) settings() (kafka.Settings, error) {
+	if len(f.bootstrap) == 0 {
+		return kafka.Settings{}, &usageError{errors.New("--bootstrap is needed: host:port of a broker")}
+	}
+	return kafka.Settings{Bootstrap: f.bootstrap, ClientID: "rlmm"}, nil
+}
+
+func addData(cmd *cobra.Command, data *string) {
+	cmd.Flags().StringVar(data, "data", defaultData, "folder for local state; can be deleted, must not be shared")
+}
+
+// dataDir is the folder of one part of the local state.
+func dataDir(data, part string) string { return filepath.Join(data, part) }

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tieredlog/rlmm/api/rest"
+	"github.com/tieredlog/rlmm/processor"
+)
+
+type processorFlags struct {
+	cluster     clusterFlags
+	cfg         processor.Config
+	data        string
+	http        string
+	replication int16
+	minISR      int16
+}
+
+func newProcessor() *cobra.Command {
+	var f processorFlags
+	cmd := &cobra.Command{
+		Use:   "processor",
+		Short: "Run a member of the processor fleet",
+		Long: lines("Run a member of the fleet that folds the metadata topic into the table GROUP-table.",
+			"Members of one group share the work; each needs a --data of its own. What they reject",
+			"goes to GROUP-rejected. Ctrl-C, or SIGTERM, ends it cleanly.",
+			"",
+			"Topics that are missing are an error unless --create-topics is given; topics that exist",
+			"are never altered."),
+		Example: "  rlmm processor --bootstrap localhost:9092 --create-topics --data /var/lib/rlmm",
+		Args:    usage(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runProcessor(cmd, f) },
+	}
+	f.cluster.add(cmd)
+	addData(cmd, &f.data)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.cfg.CreateTopics, "create-topics", false, "create topics that are missing")
+	flags.Int32Var(&f.cfg.Partitions, "partitions", 50, "partition count of a created metadata topic")
+	flags.Int16Var(&f.replication, "replication-factor", 3, "replication factor of created topics")
+	flags.Int16Var(&f.minISR, "min-isr", 0, "min.insync.replicas of created topics; 0 is 2, or the replication factor if less")
+	flags.StringVar(&f.cfg.InstanceID, "instance-id", "", "group instance id, for static membership")
+	flags.StringVar(&f.http, "http", "", "serve /healthz and /readyz on this host:port")
+	return cmd
+}
+
+func runProcessor(cmd *cobra.Command, f processorFlags) error {
+	settings, err := f.cluster.settings()
+	if err != nil {
+		return err
+	}
+	cfg := f.cfg
+	cfg.Kafka, cfg.MetadataTopic, cfg.Group, cfg.DataDir = settings, f.cluster.topic, f.cluster.group, f.data
+	cfg.ReplicationFactor, cfg.MinISR, cfg.Logger = f.replication, f.minISR, logger(cmd)
+	p, err := processor.New(cfg)
+	if err != nil {
+		return &usageError{err}
+	}
+	group, ctx := errgroup.WithContext(cmd.Context())
+	group.Go(func() error { return p.Run(ctx) })
+	if f.http != "" {
+		l, err := listen(ctx, f.http)
+		if err != nil {
+			return err
+		}
+		group.Go(func() error { return serveHealth(ctx, l, p, cfg.Logger) })
+	}
+	return group.Wait()
+}
+
+func serveHealth(ctx context.Context, l net.Listener, p *processor.Processor, log *slog.Logger) error {
+	handler := rest.NewHandler(rest.Config{
+		Info: rest.Info{Version: buildVersion().version, Commit: buildVersion().commit},
+		Ready: func(context.Context) error {
+			if _, ok := p.Running(); !ok {
+				return errors.New("not a member of the group yet")
+			}
+			return nil
+		},
+		Logger: log,
+	})
+	return rest.Serve(ctx, l, handler, rest.ServerConfig{Logger: log})
+}
+
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	return lc.Listen(ctx, "tcp", addr)
+}

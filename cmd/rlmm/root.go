@@ -1,0 +1,49 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "rlmm",
+		Short: "Remote log metadata manager for Kafka's tiered storage (KIP-405)",
+		Long: `rlmm keeps the metadata of Kafka's remote log segments: a fleet of processors folds
+the topic __remote_log_metadata into a table, and servers answer from it.
+
+Try it without a cluster: rlmm dev`,
+		Version:       buildVersion().String(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.PersistentFlags().BoolP("verbose", "v", false, "log at debug level")
+	root.AddCommand(newDev(), newProcessor(), newServe(), newLoad(), newDecode(), newHealth(), newReset(), newVersion())
+	return root
+}
+
+// logger writes to the command's standard error.
+func logger(cmd *cobra.Command) *slog.Logger {
+	level := slog.LevelInfo
+	if verbose, err := cmd.Flags().GetBool("verbose"); err == nil && verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level}))
+}
+
+// usage makes a wrong number of arguments a usage error.
+func usage(args cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, a []string) error {
+		if err := args(cmd, a); err != nil {
+			return &usageError{err}
+		}
+		return nil
+	}
+}
+
+// lines joins the lines of a help text.
+func lines(l ...string) string { return strings.Join(l, "\n") }

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tieredlog/rlmm/api/rest"
+	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/views"
+)
+
+type serveFlags struct {
+	cluster   clusterFlags
+	cfg       views.Config
+	data      string
+	http      string
+	assign    string
+	bounds    string
+	mutations bool
+}
+
+func newServe() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Answer queries over HTTP from views of the table",
+		Long: lines("View metadata partitions and answer the queries of a remote log metadata manager over",
+			"HTTP. A fleet (rlmm processor) must run for the same group. Mutations are off unless",
+			"--allow-mutations is given: the API has no authentication yet, so keep it on loopback."),
+		Example: "  rlmm serve --bootstrap localhost:9092 --assign 0,3,7",
+		Args:    usage(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return serve(cmd, f) },
+	}
+	f.cluster.add(cmd)
+	addData(cmd, &f.data)
+	flags := cmd.Flags()
+	flags.StringVar(&f.http, "http", defaultHTTP, "host:port to serve HTTP on")
+	flags.StringVar(&f.assign, "assign", "all", "metadata partitions to view: all, or numbers like 0,3,7")
+	flags.BoolVar(&f.mutations, "allow-mutations", false, "let POST, PATCH and PUT through")
+	flags.DurationVar(&f.cfg.ConsumeWait, "consume-wait", 120*time.Second, "how long a mutation waits for its outcome")
+	flags.StringVar(&f.bounds, "highest-offset-bounds", "segment", "highest-offset by the end of the segment, or of the epoch within it as Kafka does: segment, epoch")
+	return cmd
+}
+
+func serve(cmd *cobra.Command, f serveFlags) error {
+	cfg, assign, err := f.config(cmd)
+	if err != nil {
+		return err
+	}
+	l, err := listen(cmd.Context(), f.http)
+	if err != nil {
+		return err
+	}
+	defer l.Close() //nolint:errcheck // Serve closes it when it is reached
+	m, err := awaitManager(cmd.Context(), cfg)
+	if err != nil {
+		return err
+	}
+	defer closeManager(m, cfg.Logger)
+	partitions, err := assign(m.MetadataPartitions())
+	if err != nil {
+		return err
+	}
+	if err := m.ReconcileAssignment(cmd.Context(), partitions); err != nil {
+		return &usageError{err}
+	}
+	go tellReady(cmd.Context(), m, func() { cfg.Logger.Info("ready", "http", l.Addr(), "partitions", len(partitions)) })
+	return serveManager(cmd.Context(), l, m, f.mutations, cfg.Logger)
+}
+
+func (f serveFlags) config(cmd *cobra.Command) (views.Config, func(int32) ([]int32, error), error) {
+	cfg := f.cfg
+	var err error
+	if cfg.Kafka, err = f.cluster.settings(); err != nil {
+		return cfg, nil, err
+	}
+	assign, err := parseAssign(f.assign)
+	if err != nil {
+		return cfg, nil, &usageError{err}
+	}
+	if cfg.HighestOffsetBounds, err = parseBounds(f.bounds); err != nil {
+		return cfg, nil, &usageError{err}
+	}
+	cfg.MetadataTopic, cfg.Group, cfg.DataDir, cfg.Logger = f.cluster.topic, f.cluster.group, f.data, logger(cmd)
+	return cfg, assign, nil
+}
+
+func parseBounds(s string) (views.Bounds, error) {
+	switch s {
+	case "segment":
+		return views.BoundsSegment, nil
+	case "epoch":
+		return views.BoundsEpoch, nil
+	}
+	return 0, fmt.Errorf("--highest-offset-bounds: %q is neither segment nor epoch", s)
+}
+
+// parseAssign returns how to choose among a number of partitions.
+func parseAssign(s string) (func(int32) ([]int32, error), error) {
+	if s == "all" {
+		return allPartitions, nil
+	}
+	var chosen []int32
+	for part := range strings.SplitSeq(s, ",") {
+		n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 32)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("--assign: %q is neither all nor numbers like 0,3,7", s)
+		}
+		chosen = append(chosen, int32(n))
+	}
+	return func(int32) ([]int32, error) { return chosen, nil }, nil
+}
+
+func allPartitions(n int32) ([]int32, error) {
+	all := make([]int32, n)
+	for p := range n {
+		all[p] = p
+	}
+	return all, nil
+}
+
+// awaitManager connects, again and again while what is missing may still come: the
+// cluster, or the topics that the fleet creates.
+func awaitManager(ctx context.Context, cfg views.Config) (*views.Manager, error) {
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		m, err := views.NewManager(ctx, cfg)
+		if err == nil || !kafka.CanHeal(err) {
+			return m, err
+		}
+		if ctx.Err() != nil {
+			return nil, errors.New("interrupted before it was connected")
+		}
+		cfg.Logger.Warn("not connected, trying again", "error", err, "pause", pause)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+func closeManager(m *views.Manager, log *slog.Logger) {
+	if err := m.Close(); err != nil {
+		log.Warn("not closed cleanly", "error", err)
+	}
+}
+
+// tellReady calls f once every assigned partition is ready.
+func tellReady(ctx context.Context, m *views.Manager, f func()) {
+	if m.WaitReady(ctx) == nil {
+		f()
+	}
+}
+
+func serveManager(ctx context.Context, l net.Listener, m *views.Manager, mutations bool, log *slog.Logger) error {
+	b := buildVersion()
+	handler := rest.NewHandler(rest.Config{
+		Manager:        m,
+		Partitions:     func(ctx context.Context) ([]rest.Partition, error) { return userPartitions(ctx, m) },
+		Ready:          func(context.Context) error { return m.Ready() },
+		Info:           rest.Info{Version: b.version, Commit: b.commit, KafkaClusterID: m.ClusterID()},
+		AllowMutations: mutations,
+		Logger:         log,
+	})
+	return rest.Serve(ctx, l, handler, rest.ServerConfig{Logger: log})
+}
+
+func userPartitions(ctx context.Context, m *views.Manager) ([]rest.Partition, error) {
+	found, err := m.UserPartitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]rest.Partition, len(found))
+	for i, u := range found {
+		tip := u.TopicIdPartition
+		rows[i] = rest.Partition{
+			TopicID: tip.TopicID, Topic: tip.Topic, Partition: tip.Partition,
+			MetadataPartition: u.MetadataPartition, Segments: u.Segments, Bytes: u.Bytes,
+		}
+	}
+	return rows, nil
+}
