@@ -22,8 +22,8 @@ const retryAfter = "1"
 
 // Config is what [NewHandler] serves.
 type Config struct {
-	// Manager answers the queries and publishes the mutations. Nil serves only /,
-	// /healthz and /readyz. An empty
+	// Manager answers the queries and publishes the mutations. Without one
+	// there are only /, /healthz, /readyz and /v1/partitions. An empty
 	// topic name in what it is given means that the request didn't name it; the
 	// manager completes it from what it knows.
 	Manager api.RemoteLogMetadataManager
@@ -74,10 +74,10 @@ func (h *handler) routes() {
 	h.get("/{$}", h.info)
 	h.get("/healthz", h.healthz)
 	h.get("/readyz", h.readyz)
+	h.get("/v1/partitions", h.partitions)
 	if h.Manager == nil {
 		return
 	}
-	h.get("/v1/partitions", h.partitions)
 	h.get(partition+"/segment", h.segment)
 	h.get(partition+"/segments", h.segments)
 	h.get(partition+"/highest-offset", h.highestOffset)
