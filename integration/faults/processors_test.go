@@ -1,0 +1,132 @@
+//go:build integration
+
+package faults_test
+
+import (
+	"context"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tieredlog/rlmm/integration/faults"
+	"github.com/tieredlog/rlmm/integration/kafkatest"
+	"github.com/tieredlog/rlmm/processor"
+)
+
+// rate is how many events a second the load publishes.
+const rate = 1500
+
+// trouble runs two members under load, makes trouble at random times for a while, lets
+// them finish, and checks. trouble gets both members and is called again and again.
+func trouble(t *testing.T, make func(w *world, members []*member)) *world {
+	t.Helper()
+	w := newWorld(t, kafkatest.Bootstrap(t))
+	members := []*member{w.newMember(), w.newMember()}
+	for _, m := range members {
+		m.start()
+	}
+	ctx, stop := context.WithTimeout(t.Context(), seconds(t))
+	defer stop()
+	published := w.load(ctx, rate)
+	for n := 0; ctx.Err() == nil; n++ {
+		w.pause(ctx, 500*time.Millisecond, 2500*time.Millisecond)
+		make(w, members)
+	}
+	t.Logf("published %d events", <-published)
+	w.awaitAnswers()
+	for _, m := range members {
+		m.stop()
+	}
+	w.verify()
+	return w
+}
+
+// pause waits for a random time.
+func (w *world) pause(ctx context.Context, least, most time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(least + time.Duration(w.random.Int64N(int64(most-least)))):
+	}
+}
+
+// awaitAnswers waits until every input record is answered in the table.
+func (w *world) awaitAnswers() {
+	w.t.Helper()
+	deadline := time.Now().Add(patience)
+	for p := range int32(partitions) {
+		for !w.answered(p) {
+			if time.Now().After(deadline) {
+				w.t.Fatalf("partition %d isn't answered in time", p)
+			}
+			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // between looks at the table
+		}
+	}
+}
+
+func TestKilledProcessorsLoseAndDoubleNothing(t *testing.T) {
+	kills := 0
+	trouble(t, func(w *world, members []*member) {
+		m := members[w.random.IntN(len(members))]
+		m.kill()
+		if w.random.IntN(4) == 0 {
+			members[0].kill()
+			members[1].kill()
+		}
+		for _, m := range members {
+			if m.cmd == nil {
+				kills++
+				m.start()
+			}
+		}
+	})
+	t.Logf("%d kills", kills)
+}
+
+// An owner that is paused past its session goes on writing when it wakes up. Its
+// records must be refused.
+func TestPausedOwnersAreRefused(t *testing.T) {
+	pauses := 0
+	trouble(t, func(w *world, members []*member) {
+		m := members[w.random.IntN(len(members))]
+		m.signal(syscall.SIGSTOP)
+		w.pause(t.Context(), 7*time.Second, 9*time.Second) // past the session timeout
+		m.signal(syscall.SIGCONT)
+		pauses++
+	})
+	t.Logf("%d pauses", pauses)
+}
+
+// The broker goes and comes back, with its data.
+func TestKilledBrokerLosesNothing(t *testing.T) {
+	broker := kafkatest.Start(t)
+	w := newWorld(t, broker.Bootstrap())
+	members := []*member{w.newMember(), w.newMember()}
+	for _, m := range members {
+		m.start()
+	}
+	ctx, stop := context.WithTimeout(t.Context(), seconds(t))
+	defer stop()
+	published := w.load(ctx, rate)
+	for ctx.Err() == nil {
+		w.pause(ctx, 4*time.Second, 8*time.Second)
+		broker.Kill(t)
+		w.pause(ctx, 100*time.Millisecond, 3*time.Second)
+		broker.Restart(t)
+	}
+	t.Logf("published %d events", <-published)
+	w.awaitAnswers()
+	for _, m := range members {
+		m.stop()
+	}
+	w.verify()
+}
+
+// answered tells whether the table has an answer to the partition's last input record.
+func (w *world) answered(p int32) bool {
+	w.t.Helper()
+	input, answers := w.read(w.topic, p), w.read(processor.TableOf(w.group), p)
+	if len(input) == 0 {
+		return true
+	}
+	return faults.LastAnswered(answers) >= input[len(input)-1].Offset
+}

@@ -1,0 +1,348 @@
+//go:build integration
+
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/integration/faults"
+	"github.com/tieredlog/rlmm/integration/kafkatest"
+	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/store"
+	"github.com/tieredlog/rlmm/processor"
+)
+
+const (
+	partitions = 8
+	patience   = 3 * time.Minute
+)
+
+func TestMain(m *testing.M) { os.Exit(kafkatest.Main(m)) }
+
+// seconds is how long a test makes trouble.
+func seconds(t *testing.T) time.Duration {
+	t.Helper()
+	s := os.Getenv("RLMM_FAULT_SECONDS")
+	if s == "" {
+		return 30 * time.Second
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		t.Fatalf("RLMM_FAULT_SECONDS is %q, not a number of seconds", s)
+	}
+	return time.Duration(n) * time.Second
+}
+
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	n := uint64(time.Now().UnixNano()) % 1_000_000_007
+	if s := os.Getenv("RLMM_SEED"); s != "" {
+		var err error
+		if n, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatalf("RLMM_SEED is %q, not a number", s)
+		}
+	}
+	t.Logf("RLMM_SEED=%d", n)
+	return n
+}
+
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "rlmm-faults-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "rlmm")
+	out, err := exec.Command("go", "build", "-o", path, "github.com/tieredlog/rlmm/cmd/rlmm").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build rlmm: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// world is a fleet on a topic of its own, and what is done to it.
+type world struct {
+	t         *testing.T
+	random    *rand.Rand
+	bootstrap []string
+	topic     string
+	group     string
+	client    sarama.Client
+	dirs      []string // of all processors ever
+}
+
+func newWorld(t *testing.T, bootstrap []string) *world {
+	t.Helper()
+	id := strings.Trim(api.RandomUUID().String(), "-_")
+	w := &world{
+		t: t, random: rand.New(rand.NewPCG(seed(t), 0)), bootstrap: bootstrap,
+		topic: "rlmm-fault-" + id, group: "rlmm-fault-" + id,
+	}
+	kafkatest.CreateMetadataTopic(t, bootstrap, w.topic, partitions)
+	client, err := sarama.NewClient(bootstrap, w.settings().Consumer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	w.client = client
+	return w
+}
+
+func (w *world) settings() kafka.Settings { return kafka.Settings{Bootstrap: w.bootstrap} }
+
+// member is a processor in a process of its own.
+type member struct {
+	w    *world
+	dir  string
+	cmd  *exec.Cmd
+	log  *os.File
+	done chan struct{}
+}
+
+func (w *world) newMember() *member {
+	dir := w.t.TempDir()
+	w.dirs = append(w.dirs, dir)
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	m := &member{w: w, dir: dir, log: log}
+	w.t.Cleanup(func() {
+		m.kill()
+		if w.t.Failed() {
+			if b, err := os.ReadFile(log.Name()); err == nil {
+				w.t.Logf("%s:\n%s", dir, tail(string(b), 40))
+			}
+		}
+		log.Close()
+	})
+	return m
+}
+
+func tail(s string, n int) string {
+	l := strings.Split(s, "\n")
+	return strings.Join(l[max(0, len(l)-n):], "\n")
+}
+
+func (m *member) start() {
+	m.w.t.Helper()
+	path, err := binary()
+	if err != nil {
+		m.w.t.Fatal(err)
+	}
+	m.cmd = exec.Command(path, "processor", "--bootstrap", strings.Join(m.w.bootstrap, ","),
+		"--topic", m.w.topic, "--group", m.w.group, "--create-topics", "--replication-factor", "1",
+		"--data", m.dir, "--session-timeout", "6s")
+	m.cmd.Stdout, m.cmd.Stderr = m.log, m.log
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := m.cmd.Start(); err != nil {
+		m.w.t.Fatal(err)
+	}
+	done := make(chan struct{})
+	m.done = done
+	cmd := m.cmd
+	go func() {
+		_ = cmd.Wait()
+		close(done)
+	}()
+}
+
+func (m *member) signal(s syscall.Signal) {
+	if m.cmd != nil {
+		_ = m.cmd.Process.Signal(s)
+	}
+}
+
+// kill ends the process at once.
+func (m *member) kill() { m.end(syscall.SIGKILL) }
+
+// stop ends it in order.
+func (m *member) stop() { m.end(syscall.SIGTERM) }
+
+func (m *member) end(s syscall.Signal) {
+	if m.cmd == nil {
+		return
+	}
+	m.signal(syscall.SIGCONT)
+	m.signal(s)
+	<-m.done
+	m.cmd = nil
+}
+
+// load publishes random events until the context ends, and returns how many.
+func (w *world) load(ctx context.Context, rate int) <-chan int {
+	cfg := w.settings().Producer()
+	cfg.Producer.Partitioner = sarama.NewManualPartitioner
+	cfg.Producer.Retry.Max = 1000
+	producer, err := sarama.NewSyncProducer(w.bootstrap, cfg)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	published := make(chan int, 1)
+	events := newEvents(rand.New(rand.NewPCG(w.random.Uint64(), 1)))
+	go func() {
+		defer producer.Close()
+		n := 0
+		for tick := time.NewTicker(20 * time.Millisecond); ctx.Err() == nil; <-tick.C {
+			batch := make([]*sarama.ProducerMessage, 0, rate/50+1)
+			for range max(1, rate/50) {
+				batch = append(batch, events.next(w.topic))
+			}
+			if err := producer.SendMessages(batch); err == nil {
+				n += len(batch)
+			}
+		}
+		published <- n
+	}()
+	return published
+}
+
+// events makes random events on few segments, so that most transitions are tried, and
+// records that nobody can read.
+type events struct {
+	random   *rand.Rand
+	segments []api.RemoteLogSegmentMetadata
+	time     int64
+}
+
+func newEvents(random *rand.Rand) *events {
+	e := &events{random: random}
+	for i := range 400 {
+		tip := api.TopicIdPartition{TopicID: api.UUIDFromBits(7, uint64(i%40/10+1)), Topic: fmt.Sprint("topic-", i%40/10), Partition: int32(i % 10)}
+		start := int64(i/40) * 100
+		e.segments = append(e.segments, api.RemoteLogSegmentMetadata{
+			ID:          api.RemoteLogSegmentID{TopicIdPartition: tip, ID: api.UUIDFromBits(random.Uint64(), random.Uint64())},
+			StartOffset: start, EndOffset: start + 99, SegmentSizeInBytes: 1000,
+			LeaderEpochs: api.NewLeaderEpochs(api.EpochOffset{LeaderEpoch: int32(i / 120), Offset: start}),
+		})
+	}
+	return e
+}
+
+func (e *events) next(topic string) *sarama.ProducerMessage {
+	if e.random.IntN(50) == 0 {
+		poison := [][]byte{nil, {}, {0}, {1, 0, 0}, {1, 42, 0}}
+		m := &sarama.ProducerMessage{Topic: topic, Partition: e.random.Int32N(partitions)}
+		if v := poison[e.random.IntN(len(poison))]; v != nil {
+			m.Value = sarama.ByteEncoder(v)
+		}
+		return m
+	}
+	event := e.event()
+	value, err := codec.EncodeRecord(event)
+	if err != nil {
+		panic(err)
+	}
+	return &sarama.ProducerMessage{
+		Topic: topic, Partition: codec.MetadataPartition(event.Partition(), partitions), Value: sarama.ByteEncoder(value),
+	}
+}
+
+func (e *events) event() api.RemoteLogMetadata {
+	e.time++
+	s := e.segments[e.random.IntN(len(e.segments))]
+	s.EventTimestampMs = e.time
+	switch roll := e.random.IntN(100); {
+	case roll < 40:
+		return s
+	case roll < 99:
+		return api.RemoteLogSegmentMetadataUpdate{
+			ID: s.ID, State: api.RemoteLogSegmentState(e.random.IntN(4)), EventTimestampMs: e.time, BrokerID: 1,
+		}
+	}
+	return api.RemotePartitionDeleteMetadata{
+		TopicIdPartition: s.ID.TopicIdPartition, State: api.RemotePartitionDeleteState(e.random.IntN(2)), EventTimestampMs: e.time,
+	}
+}
+
+// read returns all data records of a partition.
+func (w *world) read(topic string, partition int32) []*sarama.ConsumerMessage {
+	w.t.Helper()
+	end, err := w.client.GetOffset(topic, partition, sarama.OffsetNewest)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	consumer, err := sarama.NewConsumerFromClient(w.client)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer consumer.Close()
+	if end == 0 {
+		return nil
+	}
+	pc, err := consumer.ConsumePartition(topic, partition, sarama.OffsetOldest)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer pc.Close()
+	var all []*sarama.ConsumerMessage
+	timeout := time.After(patience)
+	for {
+		select {
+		case m := <-pc.Messages():
+			all = append(all, m)
+			if m.Offset >= end-1 {
+				return all
+			}
+		case <-timeout:
+			w.t.Fatalf("%s/%d: read %d records, end is %d", topic, partition, len(all), end)
+		}
+	}
+}
+
+// verify is the final check: table from scratch and local stores against a brute-force
+// fold of the input.
+func (w *world) verify() {
+	w.t.Helper()
+	var inputs, answers, fences, purges, stores int
+	for p := range int32(partitions) {
+		input := w.read(w.topic, p)
+		want, err := faults.FoldAll(p, partitions, input)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		replay, findings := faults.CheckTable(w.read(processor.TableOf(w.group), p), want)
+		findings = append(findings, faults.Diff(fmt.Sprintf("table %d", p), want.Rows, replay.Rows)...)
+		for _, dir := range w.dirs {
+			rows, at, ok := w.local(dir, p)
+			if !ok {
+				continue
+			}
+			stores++
+			findings = append(findings, faults.Diff(fmt.Sprintf("store %s/%d at %d", dir, p, at), replay.At(at), rows)...)
+		}
+		if len(findings) > 0 {
+			w.t.Errorf("partition %d:\n%s", p, findings)
+		}
+		inputs, answers, fences, purges = inputs+len(input), answers+replay.Answers, fences+replay.Fences, purges+replay.Purges
+	}
+	w.t.Logf("verified: %d inputs, %d answers, %d fences, %d purges, %d local stores", inputs, answers, fences, purges, stores)
+}
+
+// local reads a stopped processor's store.
+func (w *world) local(dir string, p int32) (faults.Rows, int64, bool) {
+	w.t.Helper()
+	path := filepath.Join(dir, "processor", strconv.Itoa(int(p)))
+	if _, err := os.Stat(path); err != nil {
+		return nil, 0, false
+	}
+	rows, at, err := store.Dump(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return rows, at.Table, true
+}
