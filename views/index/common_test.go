@@ -1,0 +1,72 @@
+package index_test
+
+import (
+	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/processor/fold"
+	"github.com/tieredlog/rlmm/views/index"
+)
+
+var tip = api.TopicIdPartition{TopicID: api.UUIDFromBits(1, 1), Topic: "orders", Partition: 3}
+
+// table stands for the processor and a view: it folds events into rows and keeps the
+// index of one partition up to date.
+type table struct {
+	rows   map[api.UUID]*codec.Row // nil after a tombstone; the partition's own under the zero id
+	index  *index.Partition
+	offset int64
+}
+
+func newTable() *table {
+	return &table{rows: map[api.UUID]*codec.Row{}, index: index.New()}
+}
+
+// apply folds the event and puts the row that follows into the index.
+func (t *table) apply(event api.RemoteLogMetadata) codec.Outcome {
+	key := keyOf(event)
+	row, outcome := fold.Fold(t.rows[key], event, t.offset)
+	t.offset++
+	t.rows[key] = row
+	t.show(key, t.index)
+	return outcome
+}
+
+// show tells an index what is under the key now.
+func (t *table) show(key api.UUID, p *index.Partition) {
+	if row := t.rows[key]; row != nil {
+		p.Put(row)
+	} else {
+		p.Remove(key)
+	}
+}
+
+// rebuilt returns an index made of the rows, in the random order of Go's maps.
+func (t *table) rebuilt() *index.Partition {
+	p := index.New()
+	for key := range t.rows {
+		t.show(key, p)
+	}
+	return p
+}
+
+func keyOf(event api.RemoteLogMetadata) api.UUID {
+	switch e := event.(type) {
+	case api.RemoteLogSegmentMetadata:
+		return e.ID.ID
+	case api.RemoteLogSegmentMetadataUpdate:
+		return e.ID.ID
+	}
+	return api.UUID{}
+}
+
+func segmentID(n uint64) api.RemoteLogSegmentID {
+	return api.RemoteLogSegmentID{TopicIdPartition: tip, ID: api.UUIDFromBits(n, n)}
+}
+
+func epochsOf(entries map[int32]int64) api.LeaderEpochs {
+	var all []api.EpochOffset
+	for epoch, offset := range entries {
+		all = append(all, api.EpochOffset{LeaderEpoch: epoch, Offset: offset})
+	}
+	return api.NewLeaderEpochs(all...)
+}

@@ -1,0 +1,23 @@
+package index
+
+import "github.com/tieredlog/rlmm/api"
+
+// List is a list of segments as they were in one snapshot. It costs nothing until it
+// is read.
+type List struct{ segments tree[*Segment, struct{}] }
+
+// Len returns the number of segments.
+func (l List) Len() int { return l.segments.len }
+
+// All iterates over the segments in order: for s := range list.All.
+func (l List) All(yield func(*Segment) bool) { l.segments.all(yield) }
+
+// Metadata returns the segments as the contract describes them, in order; empty, not
+// nil, when there is none. The slice is the caller's.
+func (l List) Metadata() []api.RemoteLogSegmentMetadata {
+	all := make([]api.RemoteLogSegmentMetadata, 0, l.Len())
+	for s := range l.All {
+		all = append(all, s.Metadata())
+	}
+	return all
+}

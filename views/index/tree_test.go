@@ -1,0 +1,200 @@
+package index
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tieredlog/rlmm/api"
+)
+
+// numbers is an order of ints; the summary is the span of the numbers below.
+var numbers = &order[int, [2]int]{
+	compare: cmp.Compare[int],
+	of:      func(n int) [2]int { return [2]int{n, n} },
+	join:    func(a, b [2]int) [2]int { return [2]int{min(a[0], b[0]), max(a[1], b[1])} },
+}
+
+// TestTreeAgainstSlice grows and shrinks a tree through several levels in different
+// patterns, beside a sorted slice, and checks that trees taken before stay as they were.
+func TestTreeAgainstSlice(t *testing.T) {
+	const size = 5_000
+	patterns := map[string][2]func(i int) int{ // what to add, what to remove
+		"log":    {func(i int) int { return i }, func(i int) int { return i }},
+		"stack":  {func(i int) int { return i }, func(i int) int { return size - 1 - i }},
+		"random": {func(int) int { return rand.IntN(size) }, func(int) int { return rand.IntN(size) }},
+		"down":   {func(i int) int { return size - 1 - i }, func(i int) int { return (i * 7919) % size }},
+	}
+	for name, pattern := range patterns {
+		t.Run(name, func(t *testing.T) {
+			tr, want := tree[int, [2]int]{order: numbers}, []int(nil)
+			for i := range size {
+				n := pattern[0](i)
+				tr, want = tr.with(n), insert(want, n)
+				if i%500 == 0 {
+					checkTree(t, tr, want)
+				}
+			}
+			checkSnapshotStays(t, tr, want)
+			for i := range size {
+				n := pattern[1](i)
+				tr, want = tr.without(n), slices.DeleteFunc(want, func(m int) bool { return m == n })
+				if i%500 == 0 {
+					checkTree(t, tr, want)
+				}
+			}
+			for _, n := range slices.Clone(want) {
+				tr = tr.without(n)
+			}
+			checkTree(t, tr, nil)
+		})
+	}
+}
+
+func checkSnapshotStays(t *testing.T, tr tree[int, [2]int], want []int) {
+	for n := -1; n < 50; n++ {
+		tr.with(n).without(n + 1)
+	}
+	checkTree(t, tr, want)
+}
+
+func insert(sorted []int, n int) []int {
+	i, found := slices.BinarySearch(sorted, n)
+	if found {
+		return sorted
+	}
+	return slices.Insert(sorted, i, n)
+}
+
+func checkTree(t *testing.T, tr tree[int, [2]int], want []int) {
+	t.Helper()
+	if got := slices.Collect(tr.all); !slices.Equal(got, want) || tr.len != len(want) {
+		t.Fatalf("the tree holds %d (len %d), want %d entries", len(got), tr.len, len(want))
+	}
+	if tr.root.node != nil {
+		checkNode(t, tr.root)
+	}
+	for _, n := range want {
+		if got := tr.leaf(func(m int) bool { return m <= n }); !slices.Contains(got, n) {
+			t.Fatalf("the leaf of %d is %v", n, got)
+		}
+	}
+	for range tr.all { // a reader may stop
+		break
+	}
+}
+
+// checkNode checks sizes, least entries and summaries, and returns the depth.
+func checkNode(t *testing.T, k kid[int, [2]int]) (depth int) {
+	t.Helper()
+	n := k.node
+	var all []int
+	n.all(func(entry int) bool { all = append(all, entry); return true })
+	if k.least != all[0] || k.sum != [2]int{all[0], all[len(all)-1]} {
+		t.Fatalf("least %d and sum %v over %v", k.least, k.sum, all)
+	}
+	kids := n.branch()
+	if len(n.entries) > leafCap || len(kids) > branchCap || (n.entries == nil) == (kids == nil) {
+		t.Fatalf("node with %d entries and %d kids", len(n.entries), len(kids))
+	}
+	for i, kid := range kids {
+		if d := checkNode(t, kid); i > 0 && d != depth {
+			t.Fatalf("leaves at depths %d and %d", d, depth)
+		} else {
+			depth = d
+		}
+	}
+	return depth + 1
+}
+
+// TestTreeFill holds the number of leaves to what the memory of a partition hangs on: a
+// log fills its leaves, and a tree from which most was deleted shrinks.
+func TestTreeFill(t *testing.T) {
+	const size = 100 * leafCap
+	tr := tree[int, [2]int]{order: numbers}
+	for i := range size {
+		tr = tr.with(i)
+	}
+	if got := countLeaves(tr.root.node); got != size/leafCap {
+		t.Errorf("a log of %d entries fills %d leaves, want %d", size, got, size/leafCap)
+	}
+	for i := range size {
+		if i%20 != 0 {
+			tr = tr.without(i)
+		}
+	}
+	if got, most := countLeaves(tr.root.node), 8*tr.len/leafCap; got > most {
+		t.Errorf("%d entries are left in %d leaves, want at most %d", tr.len, got, most)
+	}
+}
+
+func countLeaves[T, S any](n *node[T, S]) (leaves int) {
+	if n.kids == nil {
+		return 1
+	}
+	for _, k := range n.branch() {
+		leaves += countLeaves(k.node)
+	}
+	return leaves
+}
+
+// TestDeepEpochAgainstScan compares the searches in a tree of several levels with a
+// scan: once with ranges of all lengths that overlap, once with gaps between most.
+func TestDeepEpochAgainstScan(t *testing.T) {
+	for name, spread := range map[string]int64{"overlaps": 1_500, "gaps": 100_000} {
+		t.Run(name, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(1, 2))
+			e, all := deepEpoch(random, spread)
+			for range 3_000 {
+				offset := random.Int64N(spread+200) - 100
+				if got, want := e.last(e.finished.root.node, offset), scanLast(all, offset); got != want {
+					t.Fatalf("last at %d: got %v, want %v", offset, got, want)
+				}
+				if got, want := e.nextTxn(e.finished.root.node, offset, nil), scanNextTxn(all, offset); got != want {
+					t.Fatalf("next txn at %d: got %v, want %v", offset, got, want)
+				}
+			}
+		})
+	}
+}
+
+// deepEpoch returns an epoch of thousands of segments that begin at 10 or later, and
+// the same as a list.
+func deepEpoch(random *rand.Rand, spread int64) (*epoch, []*Segment) {
+	e, all := newEpoch(7), []*Segment(nil)
+	for i := range 6_000 {
+		start := 10 + random.Int64N(spread)
+		s := &Segment{
+			id: api.UUIDFromBits(random.Uint64(), random.Uint64()), start: start, end: start + 1<<random.IntN(10) - 1,
+			finished: int64(i), state: api.CopySegmentFinished, plain: true, epoch: 7, txnIndexEmpty: random.IntN(20) > 0,
+		}
+		if spread > 10_000 {
+			s.end = start + random.Int64N(5)
+		}
+		e, all = e.with(nil, s), append(all, s)
+		if i%3 == 0 {
+			gone := random.IntN(len(all))
+			e, all = e.without(all[gone]), slices.Delete(all, gone, gone+1)
+		}
+	}
+	return e, all
+}
+
+func scanLast(all []*Segment, offset int64) (best *Segment) {
+	for _, s := range all {
+		if s.start <= offset && offset <= s.end && (best == nil || cmp.Or(cmp.Compare(s.start, best.start), cmp.Compare(s.finished, best.finished)) > 0) {
+			best = s
+		}
+	}
+	return best
+}
+
+func scanNextTxn(all []*Segment, offset int64) (best *Segment) {
+	for _, s := range all {
+		if !s.txnIndexEmpty && offset <= s.end && (best == nil || compareStarts(s, best) < 0) {
+			best = s
+		}
+	}
+	return best
+}
