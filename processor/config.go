@@ -17,9 +17,15 @@ import (
 	"github.com/tieredlog/rlmm/internal/store"
 )
 
+// Kafka is how to reach the cluster.
+type Kafka = kafka.Settings
+
+// Store tunes the local LevelDB stores.
+type Store = store.Options
+
 // Config is what a processor needs to run. Defaults fills in what is left zero.
 type Config struct {
-	Kafka kafka.Settings
+	Kafka Kafka
 	// MetadataTopic is the input; "__remote_log_metadata" by default.
 	MetadataTopic string
 	// Group is the consumer group; "rlmm" by default. The table is <Group>-table, the
@@ -33,14 +39,15 @@ type Config struct {
 	CreateTopics bool
 	// Partitions is how many partitions a created metadata topic gets; 50 by default.
 	Partitions int32
-	// ReplicationFactor and MinISR are those of created topics; 3 and 2 by default.
+	// ReplicationFactor and MinISR are those of created topics; by default 3, and 2 or
+	// the replication factor if that is less.
 	ReplicationFactor, MinISR int16
 	// PurgeAfter is how long the marker of a deleted segment is kept; 24 h by default.
 	PurgeAfter time.Duration
 	// MaintainEvery is how often positions are written and markers purged; 1 h by
 	// default.
 	MaintainEvery time.Duration
-	Store         store.Options
+	Store         Store
 	// Logger gets what the processor tells; nil is slog's default.
 	Logger *slog.Logger
 }
@@ -51,7 +58,7 @@ func (c Config) Defaults() Config {
 	setDefault(&c.Group, "rlmm")
 	setDefault(&c.Partitions, 50)
 	setDefault(&c.ReplicationFactor, 3)
-	setDefault(&c.MinISR, 2)
+	setDefault(&c.MinISR, min(2, c.ReplicationFactor))
 	setDefault(&c.PurgeAfter, 24*time.Hour)
 	setDefault(&c.MaintainEvery, time.Hour)
 	if c.Logger == nil {
@@ -76,8 +83,17 @@ func (c Config) Validate() error {
 	if c.Partitions < 1 {
 		errs = append(errs, errors.New("partitions: must be positive"))
 	}
+	if c.ReplicationFactor < 1 || c.MinISR < 1 {
+		errs = append(errs, errors.New("replication factor, min ISR: must be positive"))
+	}
 	if c.MinISR > c.ReplicationFactor {
 		errs = append(errs, errors.New("min ISR: must not exceed the replication factor"))
+	}
+	if c.PurgeAfter < 0 {
+		errs = append(errs, errors.New("purge after: must not be negative"))
+	}
+	if c.MaintainEvery < 0 {
+		errs = append(errs, errors.New("maintain every: must not be negative"))
 	}
 	return errors.Join(errs...)
 }

@@ -13,8 +13,13 @@ import (
 
 const purgeVisitor = "purge"
 
-// rowOverhead is what a table record needs beside its row: key, headers, framing.
+// rowOverhead is what a table record needs beside its row, and a rejected event beside
+// its raw bytes: key, headers, framing.
 const rowOverhead = 2 << 10
+
+// maxReason bounds the reason of a rejection, in characters: it may name a topic of any
+// length.
+const maxReason = 256
 
 // graph is the goka group graph: one input, one table, the rejected events, and the
 // visitor that purges.
@@ -86,14 +91,15 @@ func (i *instance) encode(next *codec.Row, old []byte, outcome codec.Outcome) ([
 	return value, outcome
 }
 
-// reject sends a refused record to the rejected events, with the reason.
+// reject sends a refused record to the rejected events, with the reason. What is
+// larger than the topic takes is cut: a refusal must not stop the partition.
 func (i *instance) reject(ctx goka.Context, in input, outcome codec.Outcome, reason error) {
 	headers := table.AnswerHeaders(ctx.Offset(), outcome)
 	headers["rlmm.partition"] = strconv.AppendInt(nil, int64(ctx.Partition()), 10)
-	headers["rlmm.reason"] = []byte(reason.Error())
+	headers["rlmm.reason"] = fmt.Appendf(nil, "%.*s", maxReason, reason)
 	var raw any // an untyped nil keeps a null value null
 	if in.raw != nil {
-		raw = in.raw
+		raw = in.raw[:min(len(in.raw), max(0, i.maxRejectedBytes-rowOverhead))]
 	}
 	ctx.Emit(goka.Stream(i.cfg.rejected()), ctx.Key(), raw, goka.WithCtxEmitHeaders(headers))
 	i.log.Debug("event rejected", "partition", ctx.Partition(), "offset", ctx.Offset(), "outcome", outcome.String(), "reason", reason)

@@ -29,11 +29,15 @@ type instance struct {
 	cluster        *kafka.Cluster
 	identity       store.Identity
 	partitions     int32
-	maxRecordBytes int
+	maxRecordBytes int // of the table
 	maxAge         time.Duration
 	writer         *table.Writer
 	goka           *goka.Processor
-	onRunning      func([]int32)
+	// maxRejectedBytes bounds a batch of rejected events, and so one of them.
+	maxRejectedBytes int
+	onRunning        func([]int32)
+
+	maintaining sync.WaitGroup
 
 	mu     sync.Mutex
 	stores map[int32]*recovering
@@ -57,6 +61,9 @@ func newInstance(ctx context.Context, p *Processor) (*instance, error) {
 		stores: map[int32]*recovering{},
 	}
 	if err := i.prepare(ctx); err != nil {
+		if errors.Is(err, kafka.ErrNoTopic) && !p.cfg.CreateTopics {
+			err = missingTopicError{err}
+		}
 		return nil, errors.Join(err, cluster.Close())
 	}
 	return i, nil
@@ -91,11 +98,12 @@ func (i *instance) ensureTopics(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A rejected event carries its reason beside the raw bytes.
-	_, err = i.cluster.Ensure(ctx, kafka.RejectedTopic(c.rejected(), c.ReplicationFactor, c.MinISR, int(limit)+rowOverhead), c.CreateTopics)
+	if err := i.ensureRejected(ctx, limit); err != nil {
+		return err
+	}
 	i.partitions = input.Partitions
 	i.identity = store.Identity{ClusterID: i.cluster.ID(), MetadataTopicID: input.ID, TableTopicID: rows.ID}
-	return err
+	return nil
 }
 
 func (i *instance) ensureTable(ctx context.Context, input kafka.Topic, limit int64) (kafka.Topic, error) {
@@ -113,15 +121,28 @@ func (i *instance) ensureTable(ctx context.Context, input kafka.Topic, limit int
 		return rows, &kafka.MismatchError{Topic: rows.Name, Setting: "max.message.bytes", Want: fmt.Sprintf("%d or more", limit), Got: strconv.FormatInt(have, 10)}
 	}
 	i.maxRecordBytes = int(have)
-	retention, err := i.cluster.TopicConfigInt(ctx, rows.Name, "delete.retention.ms")
-	i.maxAge = time.Duration(retention) * time.Millisecond / 2
+	age, err := i.cluster.TombstoneAge(ctx, rows.Name)
+	i.maxAge = age / 2
 	return rows, err
+}
+
+// ensureRejected makes room for an event's reason beside its raw bytes.
+func (i *instance) ensureRejected(ctx context.Context, limit int64) error {
+	c := i.cfg
+	spec := kafka.RejectedTopic(c.rejected(), c.ReplicationFactor, c.MinISR, int(limit)+rowOverhead)
+	rejected, err := i.cluster.Ensure(ctx, spec, c.CreateTopics)
+	if err != nil {
+		return err
+	}
+	have, err := i.cluster.TopicConfigInt(ctx, rejected.Name, "max.message.bytes")
+	i.maxRejectedBytes = int(have)
+	return err
 }
 
 func (i *instance) options() []goka.ProcessorOption {
 	k := i.cfg.Kafka
 	return []goka.ProcessorOption{
-		goka.WithClientID(k.ClientID),
+		goka.WithClientID(k.Consumer().ClientID),
 		goka.WithHasher(codec.NewHasher),
 		goka.WithNilHandling(goka.NilDecode),
 		goka.WithPartitionChannelSize(256),
@@ -150,7 +171,9 @@ func (i *instance) buildProducer(brokers []string, clientID string, hasher func(
 	if err != nil {
 		return nil, err
 	}
-	other, err := goka.ProducerBuilderWithConfig(i.cfg.Kafka.Producer())(brokers, clientID, hasher)
+	cfg := i.cfg.Kafka.Producer()
+	cfg.Producer.MaxMessageBytes = i.maxRejectedBytes // sarama fills batches up to this
+	other, err := goka.ProducerBuilderWithConfig(cfg)(brokers, clientID, hasher)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
@@ -193,11 +216,16 @@ func (i *instance) recover(ctx goka.UpdateContext, _ storage.Storage, key string
 		i.log.Warn("foreign record in the table", "partition", ctx.Partition(), "offset", ctx.Offset(), "error", err)
 		return nil
 	}
+	if err := CheckFenced(r, i.cfg.table(), ctx.Partition(), ctx.Offset()); err != nil {
+		i.giveUp(err)
+		return err
+	}
 	if r.Kind == table.Progress && (r.TopicID != i.identity.MetadataTopicID || r.ClusterID != i.identity.ClusterID) {
 		have := store.Identity{ClusterID: r.ClusterID, MetadataTopicID: r.TopicID, TableTopicID: i.identity.TableTopicID}
 		st.identity = &store.IdentityError{Have: have, Want: i.identity}
 	}
 	applied, err := table.Apply(st.Store, r)
+	i.giveUpIf(err) // goka wraps without unwrapping
 	if err == nil && !applied {
 		i.stats.stale.Add(1)
 		i.log.Warn("stale record in the table", "partition", ctx.Partition(), "offset", ctx.Offset(), "source", r.Source)
@@ -225,7 +253,7 @@ func (i *instance) giveUp(err error) {
 }
 
 func (i *instance) giveUpIf(err error) {
-	if err != nil && !canHeal(err) {
+	if err != nil && !kafka.CanHeal(err) {
 		i.giveUp(err)
 	}
 }

@@ -2,6 +2,7 @@ package processor
 
 import (
 	"context"
+	"maps"
 	"time"
 )
 
@@ -24,8 +25,8 @@ func (i *instance) writePositions(ctx context.Context, claims []int32) error {
 func (i *instance) running(ctx context.Context, claims []int32) {
 	i.stats.sessions.Add(1)
 	i.log.Info("processing", "partitions", claims)
-	i.onRunning(claims)
-	go i.maintain(ctx, claims)
+	i.onRunning(append([]int32{}, claims...)) // not nil: a member without partitions is one
+	i.maintaining.Go(func() { i.maintain(ctx, claims) })
 }
 
 func (i *instance) stopped() { i.onRunning(nil) }
@@ -45,29 +46,36 @@ func (i *instance) maintain(ctx context.Context, claims []int32) {
 	}
 }
 
-// maintainOnce writes the positions, and purges when they are acknowledged: a purge
-// takes rows that may be the last to tell a position.
+// maintainOnce writes the positions, and purges the markers that it found before that: a
+// purge takes rows that may be the last to tell a position, so the position that is
+// written and acknowledged must hold them all.
 func (i *instance) maintainOnce(ctx context.Context, claims []int32) error {
+	markers, err := i.findPurgeable(ctx, claims)
+	if err != nil {
+		return err
+	}
 	if err := i.writePositions(ctx, claims); err != nil {
 		return err
 	}
+	if len(markers) == 0 {
+		return nil
+	}
+	i.log.Info("purging markers", "markers", len(markers))
+	return i.goka.VisitAll(ctx, purgeVisitor, markers)
+}
+
+func (i *instance) findPurgeable(ctx context.Context, claims []int32) (purgeable, error) {
 	all := purgeable{}
 	for _, p := range claims {
 		st, err := i.recovered(p)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err := findPurgeable(st, time.Now().Add(-i.cfg.PurgeAfter))
+		found, err := findPurgeable(ctx, st, time.Now().Add(-i.cfg.PurgeAfter))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for key, offset := range found {
-			all[key] = offset
-		}
+		maps.Copy(all, found)
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	i.log.Info("purging markers", "markers", len(all))
-	return i.goka.VisitAll(ctx, purgeVisitor, all)
+	return all, nil
 }

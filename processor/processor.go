@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/kafka"
 )
 
 // Processor is a member of the fleet.
@@ -37,23 +37,16 @@ func New(cfg Config) (*Processor, error) {
 // remedy, on what can't: missing rights, topics that don't fit, a metadata topic that
 // was truncated or created again. It can be run again after it returned.
 func (p *Processor) Run(ctx context.Context) error {
-	pause := 100 * time.Millisecond
-	for {
+	for pause := newBackoff(); ; pause.wait(ctx) {
 		err := p.runOnce(ctx)
 		p.setRunning(nil)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err != nil && !canHeal(err) {
+		if err != nil && !kafka.CanHeal(err) {
 			return err
 		}
-		p.cfg.Logger.Warn("processor ended, starting it again", "error", err, "pause", pause)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pause):
-			pause = min(2*pause, maxPause)
-		}
+		p.cfg.Logger.Warn("processor ended, starting it again", "error", err)
 	}
 }
 
@@ -69,34 +62,41 @@ func (p *Processor) runOnce(ctx context.Context) error {
 	return errors.Join(err, i.close())
 }
 
-// Running returns the metadata partitions that this member processes now, ascending.
-func (p *Processor) Running() []int32 {
+// Running returns the metadata partitions that this member processes now, ascending,
+// and whether it is a member at all: one may have no partitions.
+func (p *Processor) Running() ([]int32, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Clone(p.running)
+	return slices.Clone(p.running), p.running != nil
 }
 
-// WaitRunning waits until the member processes partitions, and returns them.
+// WaitRunning waits until the processor is a member of the group that processes, and
+// returns its partitions.
 func (p *Processor) WaitRunning(ctx context.Context) ([]int32, error) {
 	for {
 		p.mu.Lock()
 		running, changed := slices.Clone(p.running), p.changed
 		p.mu.Unlock()
-		if len(running) > 0 {
+		if running != nil {
 			return running, nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("no partitions yet: %w", context.Cause(ctx))
+			return nil, fmt.Errorf("not processing yet: %w", context.Cause(ctx))
 		}
 	}
 }
 
+// setRunning tells of a session's partitions, nil of its end.
 func (p *Processor) setRunning(partitions []int32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.running = slices.Sorted(slices.Values(partitions))
+	p.running = nil
+	if partitions != nil {
+		p.running = slices.AppendSeq([]int32{}, slices.Values(partitions))
+		slices.Sort(p.running)
+	}
 	close(p.changed)
 	p.changed = make(chan struct{})
 }

@@ -1,6 +1,8 @@
 package processor
 
 import (
+	"cmp"
+	"context"
 	"time"
 
 	"github.com/lovoo/goka"
@@ -17,11 +19,11 @@ type purgeable map[string]int64
 // findPurgeable scans a store for markers older than the limit that nothing needs any
 // more. The highest offset of an epoch never goes down, so of the rows that hold an
 // epoch's highest one must stay, until the partition's deletion is finished.
-func findPurgeable(s *store.Store, limit time.Time) (purgeable, error) {
+func findPurgeable(ctx context.Context, s *store.Store, limit time.Time) (purgeable, error) {
 	found := purgeable{}
 	var group purgeGroup
 	for row, err := range s.Rows(nil, nil) {
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}
 		key := string(row.Key)

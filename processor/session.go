@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,8 +15,11 @@ import (
 	"github.com/tieredlog/rlmm/internal/store"
 )
 
-// maxPause bounds the pause between sessions that fail.
-const maxPause = 5 * time.Second
+// The bounds of the pause between sessions that fail.
+const (
+	minPause = 100 * time.Millisecond
+	maxPause = 2 * time.Second
+)
 
 // group is the consumer group that goka gets. goka restarts nothing and sleeps five
 // seconds between sessions: this one goes from session to session by itself, and
@@ -25,35 +29,55 @@ type group struct {
 	instance *instance
 }
 
-// Consume runs sessions until the context ends or an error that can't heal.
+// Consume runs sessions until the context ends, the topics change, or an error that
+// can't heal.
 func (g group) Consume(ctx context.Context, topics []string, inner sarama.ConsumerGroupHandler) error {
-	pause := 100 * time.Millisecond
-	for {
-		started := time.Now()
-		err := g.ConsumerGroup.Consume(ctx, topics, session{inner, g.instance})
+	watched, end := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { g.instance.watch(watched, end) })
+	defer watching.Wait()
+	defer end(nil)
+	for pause := newBackoff(); ; {
+		err := g.ConsumerGroup.Consume(watched, topics, session{inner, g.instance})
 		if ctx.Err() != nil {
 			return nil
+		}
+		if watched.Err() != nil {
+			err = context.Cause(watched)
 		}
 		if fatal := g.instance.fatal(err); fatal != nil {
 			return fatal
 		}
-		if errors.Is(err, sarama.ErrClosedConsumerGroup) {
+		if errors.Is(err, sarama.ErrClosedConsumerGroup) || errors.Is(err, errTopicsChanged) {
 			return err
 		}
 		if err == nil {
 			continue
 		}
-		if time.Since(started) > time.Minute {
-			pause = 100 * time.Millisecond
-		}
-		g.instance.log.Warn("session failed, trying again", "error", err, "pause", pause)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pause):
-			pause = min(2*pause, maxPause)
-		}
+		g.instance.log.Warn("session failed, trying again", "error", err)
+		pause.wait(ctx)
 	}
+}
+
+// backoff is the pause between tries that fail: longer from try to try, and short again
+// after one that lasted.
+type backoff struct {
+	pause time.Duration
+	since time.Time
+}
+
+func newBackoff() *backoff { return &backoff{minPause, time.Now()} }
+
+// wait pauses, or returns when the context ends.
+func (b *backoff) wait(ctx context.Context) {
+	if time.Since(b.since) > time.Minute {
+		b.pause = minPause
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(b.pause):
+	}
+	b.pause, b.since = min(2*b.pause, maxPause), time.Now()
 }
 
 // session wraps goka's handler of one session with the rules of exactly once.
@@ -67,6 +91,9 @@ type session struct {
 // committed: offsets are committed apart from state.
 func (s session) Setup(sess sarama.ConsumerGroupSession) (err error) {
 	defer func() { s.giveUpIf(err) }()
+	if err := s.checkTopic(sess.Context()); err != nil {
+		return err
+	}
 	claims := sess.Claims()[s.cfg.MetadataTopic]
 	fences, err := s.fence(sess.Context(), claims)
 	if err != nil {
@@ -87,10 +114,33 @@ func (s session) Setup(sess sarama.ConsumerGroupSession) (err error) {
 	return nil
 }
 
-// Cleanup fails the table's producers first: goka waits for what it has emitted.
+// checkTopic makes sure that the metadata topic is still the one that this instance
+// began with: partitions added or a topic created anew would send every event astray.
+func (i *instance) checkTopic(ctx context.Context) error {
+	t, err := i.cluster.Topic(ctx, i.cfg.MetadataTopic)
+	if err != nil {
+		return err
+	}
+	if t.ID != i.identity.MetadataTopicID {
+		want := i.identity
+		want.MetadataTopicID = t.ID
+		return &store.IdentityError{Have: i.identity, Want: want}
+	}
+	if t.Partitions != i.partitions {
+		return &kafka.MismatchError{
+			Topic: t.Name, Setting: "the partition count",
+			Want: strconv.Itoa(int(i.partitions)), Got: strconv.Itoa(int(t.Partitions)),
+		}
+	}
+	return nil
+}
+
+// Cleanup fails the table's producers first: goka waits for what it has emitted. The
+// maintenance must have ended before goka closes what it visits.
 func (s session) Cleanup(sess sarama.ConsumerGroupSession) error {
 	s.stopped()
 	s.writer.Release()
+	s.maintaining.Wait()
 	return s.ConsumerGroupHandler.Cleanup(sess)
 }
 
@@ -139,7 +189,7 @@ func (i *instance) place(ctx context.Context, p int32, applied int64) (int64, er
 		return 0, err
 	}
 	if applied >= end {
-		return 0, &TruncatedError{Topic: i.cfg.MetadataTopic, Partition: p, Applied: applied, End: end}
+		return 0, &kafka.TruncatedError{Topic: i.cfg.MetadataTopic, Partition: p, Applied: applied, End: end}
 	}
 	start, err := i.cluster.StartOffset(ctx, i.cfg.MetadataTopic, p)
 	if err != nil {
@@ -150,24 +200,4 @@ func (i *instance) place(ctx context.Context, p int32, applied int64) (int64, er
 		i.log.Warn("events are gone before they were applied", "partition", p, "applied", applied, "start", start)
 	}
 	return max(applied+1, start), nil
-}
-
-// TruncatedError says that the metadata topic ends before what the state has applied.
-type TruncatedError struct {
-	Topic        string
-	Partition    int32
-	Applied, End int64
-}
-
-// Error names the remedy.
-func (e *TruncatedError) Error() string {
-	return fmt.Sprintf("%s/%d ends at %d, but the state has applied %d: the topic was truncated or created again; `rlmm reset` clears table and group",
-		e.Topic, e.Partition, e.End, e.Applied)
-}
-
-// canHeal tells whether an error may go away by itself.
-func canHeal(err error) bool {
-	var truncated *TruncatedError
-	var identity *store.IdentityError
-	return !errors.As(err, &truncated) && !errors.As(err, &identity) && !kafka.IsFatal(err)
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,12 +24,14 @@ type call struct {
 	url    *url.URL
 	// body is sent as JSON; nil is none.
 	body any
+	// accept is the type of the answer, JSON when it is empty.
+	accept string
 }
 
-// get reads what take finds in the answer.
-func get[T any](ctx context.Context, c *Client, from *url.URL, take func(*object) T) (T, error) {
+// get reads an answer.
+func get[T any](ctx context.Context, c *Client, from *url.URL, decode func([]byte) (T, error)) (T, error) {
 	to := call{method: http.MethodGet, url: from}
-	v, refusal, err := do(ctx, c, to, take)
+	v, refusal, err := do(ctx, c, to, decode)
 	if refusal != nil {
 		err = to.typed(refusal)
 	}
@@ -36,34 +39,45 @@ func get[T any](ctx context.Context, c *Client, from *url.URL, take func(*object
 }
 
 // find is get of something that may not be there.
-func find[T any](ctx context.Context, c *Client, from *url.URL, take func(*object) T) (T, bool, error) {
-	v, err := get(ctx, c, from, take)
+func find[T any](ctx context.Context, c *Client, from *url.URL, decode func([]byte) (T, error)) (T, bool, error) {
+	v, err := get(ctx, c, from, decode)
 	if e, ok := errors.AsType[*Error](err); ok && e.Reason == reasonNoSegment {
 		return v, false, nil
 	}
 	return v, err == nil, err
 }
 
-// do sends a request and reads what take finds in a 2xx answer. Any other answer is the
-// refusal; the error says that there was no answer of this API.
-func do[T any](ctx context.Context, c *Client, to call, take func(*object) T) (v T, refusal *Error, err error) {
+// do sends a request and reads a 2xx answer. Any other answer is the refusal; the error
+// says that there was no answer of this API.
+func do[T any](ctx context.Context, c *Client, to call, decode func([]byte) (T, error)) (v T, refusal *Error, err error) {
+	response, refusal, err := c.open(ctx, to)
+	if refusal != nil || err != nil {
+		return v, refusal, err
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err == nil {
+		v, err = decode(data)
+		err = badAnswer(err)
+	}
+	return v, nil, to.failed(err)
+}
+
+// open sends a request and returns a 2xx answer, whose body the caller closes.
+func (c *Client) open(ctx context.Context, to call) (answer *http.Response, refusal *Error, err error) {
 	request, err := to.request(ctx)
 	if err != nil {
-		return v, nil, to.failed(err)
+		return nil, nil, to.failed(err)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return v, nil, to.failed(err)
+		return nil, nil, to.failed(err)
+	}
+	if response.StatusCode >= 200 && response.StatusCode <= 299 {
+		return response, nil, nil
 	}
 	defer response.Body.Close()
-	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return v, readRefusal(response), nil
-	}
-	v, err = readAnswer(response.Body, take)
-	if err != nil {
-		err = to.failed(err)
-	}
-	return v, nil, err
+	return nil, readRefusal(response), nil
 }
 
 func (to call) request(ctx context.Context) (*http.Request, error) {
@@ -77,25 +91,20 @@ func (to call) request(ctx context.Context) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Accept", "application/json")
+	request.Header.Set("Accept", cmp.Or(to.accept, typeJSON))
 	if to.body != nil {
-		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Content-Type", typeJSON)
 	}
 	return request, nil
 }
 
-func readAnswer[T any](body io.Reader, take func(*object) T) (T, error) {
-	data, err := io.ReadAll(body)
-	if err != nil {
-		var zero T
-		return zero, err
+// badAnswer keeps the text only: the server's answer is bad, no argument of the
+// caller's.
+func badAnswer(err error) error {
+	if err == nil {
+		return nil
 	}
-	v, err := read(data, false, take)
-	if err != nil {
-		// As text: the server's answer is bad, no argument of the caller's.
-		err = errors.New("bad answer: " + err.Error())
-	}
-	return v, err
+	return errors.New("bad answer: " + err.Error())
 }
 
 // readRefusal reads an answer that isn't 2xx; what isn't of this API keeps its status.
@@ -116,7 +125,11 @@ func (to call) typed(refusal *Error) error {
 	return to.failed(refusal)
 }
 
+// failed is the error of a call without an answer of this API; nil stays nil.
 func (to call) failed(err error) error {
+	if err == nil {
+		return nil
+	}
 	// It says method and URL itself, which are in Op already.
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -124,9 +137,14 @@ func (to call) failed(err error) error {
 	return &api.IOError{Op: to.method + " " + to.url.Redacted(), Err: err}
 }
 
-// member takes one member, which must be there.
-func member[T any](name string) func(*object) T {
-	return func(o *object) T { return required[T](o, name) }
+// member reads one member, which must be there.
+func member[T any](name string) func([]byte) (T, error) {
+	return members(func(o *object) T { return required[T](o, name) })
+}
+
+// members reads what take finds in an object.
+func members[T any](take func(*object) T) func([]byte) (T, error) {
+	return func(data []byte) (T, error) { return read(data, false, take) }
 }
 
 func (c *Client) partitionURL(tip api.TopicIdPartition, query url.Values, path ...string) *url.URL {

@@ -10,7 +10,8 @@ import (
 	"github.com/tieredlog/rlmm/api"
 )
 
-// Client is a [api.RemoteLogMetadataManager] that asks a server of [NewHandler]. Its
+// Client is a [api.RemoteLogMetadataManager], and a [api.SegmentIterator], that asks a
+// server of [NewHandler]. Its
 // methods return what the server's manager returned: the same values, positions and
 // typed errors. Errors below those (a NotReadyError's Err) keep their type when they
 // are the contract's or a context's, else their text.
@@ -65,7 +66,7 @@ func (c *Client) mutate(ctx context.Context, method string, event api.RemoteLogM
 		return api.NotPublished, err
 	}
 	to := call{method: method, url: c.partitionURL(event.Partition(), nil, path...), body: body}
-	pos, refusal, err := do(ctx, c, to, takePosition)
+	pos, refusal, err := do(ctx, c, to, members(takePosition))
 	switch {
 	case err != nil:
 		return api.NotPublished, err
@@ -86,7 +87,7 @@ func (c *Client) NextSegmentWithTxnIndex(ctx context.Context, tip api.TopicIdPar
 }
 
 func (c *Client) segment(ctx context.Context, from *url.URL) (api.RemoteLogSegmentMetadata, bool, error) {
-	s, found, err := find(ctx, c, from, func(o *object) Segment { return takeSegment(o, takePartition(o)) })
+	s, found, err := find(ctx, c, from, readSegment)
 	if !found {
 		return api.RemoteLogSegmentMetadata{}, false, err
 	}
@@ -96,28 +97,6 @@ func (c *Client) segment(ctx context.Context, from *url.URL) (api.RemoteLogSegme
 // HighestOffsetForEpoch is the contract's: GET …/highest-offset.
 func (c *Client) HighestOffsetForEpoch(ctx context.Context, tip api.TopicIdPartition, leaderEpoch int32) (int64, bool, error) {
 	return find(ctx, c, c.partitionURL(tip, epoch(leaderEpoch), "highest-offset"), member[int64]("highestOffset"))
-}
-
-// ListRemoteLogSegments is the contract's: GET …/segments.
-func (c *Client) ListRemoteLogSegments(ctx context.Context, tip api.TopicIdPartition) ([]api.RemoteLogSegmentMetadata, error) {
-	return c.segments(ctx, c.partitionURL(tip, nil, "segments"))
-}
-
-// ListRemoteLogSegmentsByEpoch is the contract's: GET …/segments?epoch=E.
-func (c *Client) ListRemoteLogSegmentsByEpoch(ctx context.Context, tip api.TopicIdPartition, leaderEpoch int32) ([]api.RemoteLogSegmentMetadata, error) {
-	return c.segments(ctx, c.partitionURL(tip, epoch(leaderEpoch), "segments"))
-}
-
-func (c *Client) segments(ctx context.Context, from *url.URL) ([]api.RemoteLogSegmentMetadata, error) {
-	shapes, err := get(ctx, c, from, member[[]Segment]("segments"))
-	if err != nil {
-		return nil, err
-	}
-	segments := make([]api.RemoteLogSegmentMetadata, len(shapes))
-	for i, s := range shapes {
-		segments[i] = s.Metadata()
-	}
-	return segments, nil
 }
 
 // RemoteLogSize is the contract's: GET …/size.

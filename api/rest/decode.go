@@ -8,15 +8,6 @@ import (
 	"github.com/tieredlog/rlmm/api"
 )
 
-// UnmarshalJSON reads a segment. All members but topic, customMetadata and
-// txnIndexEmpty are required; the error is an [api.InvalidArgumentError] that names
-// the first bad one. Members that aren't known are passed over, so that the answer of
-// a newer server can be read. Whether the values make a segment is for
-// [api.RemoteLogSegmentMetadata.Validate].
-func (s *Segment) UnmarshalJSON(data []byte) error {
-	return readInto(s, data, func(o *object) Segment { return takeSegment(o, takePartition(o)) })
-}
-
 // UnmarshalJSON reads an update as [Segment.UnmarshalJSON] reads a segment; topic and
 // customMetadata may be left out.
 func (u *SegmentUpdate) UnmarshalJSON(data []byte) error {
@@ -130,8 +121,12 @@ func readEpoch(path string, data []byte, strict bool) (LeaderEpoch, error) {
 	if err != nil {
 		return LeaderEpoch{}, err
 	}
-	e := LeaderEpoch{required[int32](o, "leaderEpoch"), required[int64](o, "offset")}
+	e := takeEpoch(o)
 	return e, o.finish()
+}
+
+func takeEpoch(o *object) LeaderEpoch {
+	return LeaderEpoch{required[int32](o, "leaderEpoch"), required[int64](o, "offset")}
 }
 
 func takeCustomMetadata(o *object) []byte {

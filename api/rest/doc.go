@@ -2,7 +2,7 @@
 // its client: [NewHandler] and [Client] map the contract one to one.
 //
 //	GET   /v1/partitions/{topicId}/{partition}/segment?epoch=E&offset=O
-//	GET   /v1/partitions/{topicId}/{partition}/segments[?epoch=E]
+//	GET   /v1/partitions/{topicId}/{partition}/segments[?epoch=E][&state=S][&limit=N][&page_token=T]
 //	GET   /v1/partitions/{topicId}/{partition}/highest-offset?epoch=E
 //	GET   /v1/partitions/{topicId}/{partition}/size?epoch=E
 //	GET   /v1/partitions/{topicId}/{partition}/next-txn-segment?epoch=E&offset=O
@@ -17,9 +17,29 @@
 // partition by its topic id alone and a body may leave the topic's name out: the
 // manager then gets an empty name and completes it from what it knows.
 //
-// Every answer is JSON. One that isn't 2xx is an [Error]: the contract's errors each
+// Every answer is JSON, but for a list of segments that is asked for as lines. One that
+// isn't 2xx is always JSON, an [Error]: the contract's errors each
 // have a status and a reason, with members enough for the client to return the same
 // typed error. A read that finds nothing is 404 with reason no_segment, which to the
 // client is no error. A query parameter or a member of a body that a route doesn't
 // know is refused, so that a slip of the pen never means "all".
+//
+// # Lists of segments
+//
+// The list comes by start offset, then id; state keeps one state, by Kafka's name
+// (COPY_SEGMENT_FINISHED). Without a limit it is whole and shows one state of the
+// partition. With a limit of 1 to 10,000 it is a page, and the member nextPageToken is
+// there when there are more: page_token then begins the next page behind the last
+// segment of this one. Pages are of the list as it is when each is asked for: what stays
+// in the list comes once, whatever is added or deleted meanwhile. A token is for one
+// partition, never expires, and is opaque; limit, epoch and state may change with it.
+//
+// A request whose Accept prefers application/x-ndjson gets the segments as lines, each a
+// [Segment], as they are read. A page's token is in the header X-RLMM-Next-Page-Token
+// then. A type that is neither is 406.
+//
+// What fails before the first segment is an ordinary [Error]. What fails after it cuts
+// the connection: over HTTP/1.1 the last chunk is missing, over HTTP/2 the stream is
+// reset, and a client library reports an unexpected end. Only an answer that ends in
+// order is whole. Since HTTP/1.0 can't tell, lines aren't sent over it.
 package rest

@@ -15,6 +15,7 @@ const (
 	reasonNotFound         = "not_found"
 	reasonNotReady         = "not_ready"
 	reasonMethodNotAllowed = "method_not_allowed"
+	reasonNotAcceptable    = "not_acceptable"
 	reasonMutationsOff     = "mutations_off"
 	reasonCrossOrigin      = "cross_origin"
 	reasonCanceled         = "canceled"

@@ -22,7 +22,8 @@ const retryAfter = "1"
 
 // Config is what [NewHandler] serves.
 type Config struct {
-	// Manager answers the queries and publishes the mutations. Without one
+	// Manager answers the queries and publishes the mutations. One that is an
+	// [api.SegmentIterator] too is spared long lists. Without one
 	// there are only /, /healthz, /readyz and /v1/partitions. An empty
 	// topic name in what it is given means that the request didn't name it; the
 	// manager completes it from what it knows.
@@ -93,12 +94,22 @@ func (h *handler) routes() {
 func (h *handler) get(pattern string, answer func(*http.Request) (any, error)) {
 	h.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
 		v, err := answer(r)
+		if err == nil {
+			err = send(w, r, v)
+		}
 		if err != nil {
 			h.fail(w, r, api.NotPublished, err)
-			return
 		}
-		write(w, http.StatusOK, v)
 	})
+}
+
+// send answers with a JSON value or a [list]; after an error nothing is sent yet.
+func send(w http.ResponseWriter, r *http.Request, v any) error {
+	if l, ok := v.(list); ok {
+		return l.write(w, r)
+	}
+	write(w, http.StatusOK, v)
+	return nil
 }
 
 // ServeHTTP answers one request.

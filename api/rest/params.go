@@ -12,8 +12,11 @@ import (
 )
 
 const (
-	paramEpoch  = "epoch"
-	paramOffset = "offset"
+	paramEpoch     = "epoch"
+	paramOffset    = "offset"
+	paramState     = "state"
+	paramLimit     = "limit"
+	paramPageToken = "page_token"
 )
 
 // query is the path and the parameters of a read about a partition.
@@ -25,11 +28,12 @@ type query struct {
 }
 
 // readQuery reads the partition of the path and the parameters. Required ones must be
-// there, no others than the named may, and none twice.
-func readQuery(r *http.Request, required, optional []string) (query, error) {
+// there, no others than the named may, and none twice. The parameters are for what a
+// query doesn't hold.
+func readQuery(r *http.Request, required, optional []string) (query, *params, error) {
 	tip, err := pathPartition(r)
 	if err != nil {
-		return query{}, err
+		return query{}, nil, err
 	}
 	p := readParams(r, required, optional)
 	q := query{tip: tip, hasEpoch: p.values.Has(paramEpoch)}
@@ -38,7 +42,7 @@ func readQuery(r *http.Request, required, optional []string) (query, error) {
 	if q.offset < 0 {
 		p.fail(paramOffset, fmt.Sprintf("must not be negative: %d", q.offset))
 	}
-	return q, p.err
+	return q, p, p.err
 }
 
 // pathPartition reads {topicId}/{partition}.
@@ -96,8 +100,13 @@ func (p *params) refuseOthers(required, optional []string) {
 }
 
 func (p *params) fail(name, reason string) {
+	p.failWith(&api.InvalidArgumentError{Field: name, Reason: reason})
+}
+
+// failWith keeps the first fault; nil is none.
+func (p *params) failWith(err error) {
 	if p.err == nil {
-		p.err = &api.InvalidArgumentError{Field: name, Reason: reason}
+		p.err = err
 	}
 }
 
@@ -107,8 +116,8 @@ func (p *params) integer(name string, bits int) int64 {
 		return 0
 	}
 	n, err := strconv.ParseInt(p.values.Get(name), 10, bits)
-	if err != nil && p.err == nil {
-		p.err = badInteger(name, p.values.Get(name), bits)
+	if err != nil {
+		p.failWith(badInteger(name, p.values.Get(name), bits))
 	}
 	return n
 }

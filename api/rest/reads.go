@@ -8,7 +8,7 @@ import (
 )
 
 func (h *handler) segment(r *http.Request) (any, error) {
-	q, err := readQuery(r, []string{paramEpoch, paramOffset}, nil)
+	q, _, err := readQuery(r, []string{paramEpoch, paramOffset}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -17,7 +17,7 @@ func (h *handler) segment(r *http.Request) (any, error) {
 }
 
 func (h *handler) nextTxnSegment(r *http.Request) (any, error) {
-	q, err := readQuery(r, []string{paramEpoch, paramOffset}, nil)
+	q, _, err := readQuery(r, []string{paramEpoch, paramOffset}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -41,21 +41,35 @@ func foundOr(found bool, err error) error {
 }
 
 func (h *handler) segments(r *http.Request) (any, error) {
-	q, err := readQuery(r, nil, []string{paramEpoch})
+	q, err := readListQuery(r)
 	if err != nil {
 		return nil, err
 	}
-	var segments []api.RemoteLogSegmentMetadata
-	if q.hasEpoch {
-		segments, err = h.Manager.ListRemoteLogSegmentsByEpoch(r.Context(), q.tip, q.epoch)
-	} else {
-		segments, err = h.Manager.ListRemoteLogSegments(r.Context(), q.tip)
+	lines, err := acceptsLines(r)
+	if err != nil {
+		return nil, err
 	}
-	return listOf("segments", segments, NewSegment), err
+	steps := q.of(r.Context(), api.IteratorOf(h.Manager))
+	answer := streamOf("segments", steps, NewSegment)
+	if q.limit > 0 {
+		answer, err = segmentPage(q, steps)
+	}
+	answer.lines = lines
+	return answer, err
+}
+
+// segmentPage is collected before it is sent, since its token may go in the header.
+func segmentPage(q listQuery, steps segmentSteps) (list, error) {
+	page, more, err := takePage(steps, q.limit)
+	answer := listOf("segments", page, NewSegment)
+	if more {
+		answer.next = pageToken(q.tip, *page[len(page)-1].Cursor())
+	}
+	return answer, err
 }
 
 func (h *handler) highestOffset(r *http.Request) (any, error) {
-	q, err := readQuery(r, []string{paramEpoch}, nil)
+	q, _, err := readQuery(r, []string{paramEpoch}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +78,7 @@ func (h *handler) highestOffset(r *http.Request) (any, error) {
 }
 
 func (h *handler) size(r *http.Request) (any, error) {
-	q, err := readQuery(r, []string{paramEpoch}, nil)
+	q, _, err := readQuery(r, []string{paramEpoch}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +89,7 @@ func (h *handler) size(r *http.Request) (any, error) {
 // caughtUp answers false, not 421, where the partition isn't assigned: this manager
 // can't vouch for it, which is all that was asked.
 func (h *handler) caughtUp(r *http.Request) (any, error) {
-	q, err := readQuery(r, nil, nil)
+	q, _, err := readQuery(r, nil, nil)
 	if err != nil {
 		return nil, err
 	}

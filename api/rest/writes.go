@@ -95,6 +95,6 @@ func (h *handler) putDeleteState(r *http.Request, body []byte) (api.Position, er
 
 // mutated returns the partition of a mutation's path; no parameter goes with it.
 func mutated(r *http.Request) (api.TopicIdPartition, error) {
-	q, err := readQuery(r, nil, nil)
+	q, _, err := readQuery(r, nil, nil)
 	return q.tip, err
 }

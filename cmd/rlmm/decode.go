@@ -90,4 +90,3 @@ func decodeValue(partition int32, offset int64, value []byte) rest.Event {
 	}
 	return e
 }
-

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -14,28 +15,46 @@ import (
 
 // The exit codes, beside 0.
 const (
-	exitFailure = 1
-	exitUsage   = 2
+	exitFailure  = 1
+	exitUsage    = 2
+	exitFindings = 3 // a check found something
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:]))
+	os.Exit(run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+}
+
+// streams are what a command reads and writes: data goes to out, talk to err.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
 }
 
 // run carries out a command line and returns the exit code.
-func run(ctx context.Context, args []string) int {
+func run(ctx context.Context, args []string, s streams) int {
 	root := newRoot()
 	root.SetArgs(args)
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(root.ErrOrStderr(), "rlmm:", err)
+	fmt.Fprintln(s.err, "rlmm:", err)
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
 	var usage *usageError
-	if errors.As(err, &usage) {
+	var findings *findingsError
+	switch {
+	case errors.As(err, &usage):
 		return exitUsage
+	case errors.As(err, &findings):
+		return exitFindings
 	}
 	return exitFailure
 }

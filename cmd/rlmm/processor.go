@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -20,6 +21,7 @@ type processorFlags struct {
 	http        string
 	replication int16
 	minISR      int16
+	session     time.Duration
 }
 
 func newProcessor() *cobra.Command {
@@ -45,6 +47,7 @@ func newProcessor() *cobra.Command {
 	flags.Int16Var(&f.replication, "replication-factor", 3, "replication factor of created topics")
 	flags.Int16Var(&f.minISR, "min-isr", 0, "min.insync.replicas of created topics; 0 is 2, or the replication factor if less")
 	flags.StringVar(&f.cfg.InstanceID, "instance-id", "", "group instance id, for static membership")
+	flags.DurationVar(&f.session, "session-timeout", 10*time.Second, "how long the group waits for a silent member before it gives its partitions to others")
 	flags.StringVar(&f.http, "http", "", "serve /healthz and /readyz on this host:port")
 	return cmd
 }
@@ -54,6 +57,7 @@ func runProcessor(cmd *cobra.Command, f processorFlags) error {
 	if err != nil {
 		return err
 	}
+	settings.SessionTimeout = f.session
 	cfg := f.cfg
 	cfg.Kafka, cfg.MetadataTopic, cfg.Group, cfg.DataDir = settings, f.cluster.topic, f.cluster.group, f.data
 	cfg.ReplicationFactor, cfg.MinISR, cfg.Logger = f.replication, f.minISR, logger(cmd)

@@ -16,13 +16,15 @@ the topic __remote_log_metadata into a table, and servers answer from it.
 
 Try it without a cluster: rlmm dev`,
 		Version:       buildVersion().String(),
+		Args:          usage(cobra.NoArgs), // a verb that isn't there
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().BoolP("verbose", "v", false, "log at debug level")
-	root.AddCommand(newDev(), newProcessor(), newServe(), newLoad(), newDecode(), newHealth(), newReset(), newVersion())
+	root.AddCommand(newDev(), newProcessor(), newServe(), newLoad(), newDecode(), newHealth(), newReset(), newVerify(), newVersion())
 	return root
 }
 

@@ -272,10 +272,7 @@ func (e *events) event() api.RemoteLogMetadata {
 // read returns all data records of a partition.
 func (w *world) read(topic string, partition int32) []*sarama.ConsumerMessage {
 	w.t.Helper()
-	end, err := w.client.GetOffset(topic, partition, sarama.OffsetNewest)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	end := w.end(topic, partition)
 	consumer, err := sarama.NewConsumerFromClient(w.client)
 	if err != nil {
 		w.t.Fatal(err)
@@ -301,6 +298,22 @@ func (w *world) read(topic string, partition int32) []*sarama.ConsumerMessage {
 		case <-timeout:
 			w.t.Fatalf("%s/%d: read %d records, end is %d", topic, partition, len(all), end)
 		}
+	}
+}
+
+// end returns the partition's end offset, once its leader answers: a broker that has
+// just come back may not lead yet.
+func (w *world) end(topic string, partition int32) int64 {
+	w.t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		end, err := w.client.GetOffset(topic, partition, sarama.OffsetNewest)
+		if err == nil {
+			return end
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // between tries
 	}
 }
 

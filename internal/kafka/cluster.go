@@ -90,7 +90,8 @@ func (c *Cluster) metadata(ctx context.Context, topics ...string) (*sarama.Metad
 		if len(topics) == 0 {
 			topics = []string{""} // none: an empty list would ask for all
 		}
-		return broker.GetMetadata(sarama.NewMetadataRequest(Protocol, topics))
+		meta, err := broker.GetMetadata(sarama.NewMetadataRequest(Protocol, topics))
+		return meta, closeBroken(broker, err)
 	})
 }
 
@@ -126,6 +127,15 @@ func topicOf(t *sarama.TopicMetadata) (Topic, error) {
 		return Topic{}, fmt.Errorf("topic %s: %w", t.Name, ErrNoTopic)
 	}
 	return Topic{}, fmt.Errorf("topic %s: %w", t.Name, t.Err)
+}
+
+// closeBroken closes a connection whose request brought no answer, and returns the
+// error: an answer that comes too late leaves it of no use, and sarama keeps it.
+func closeBroken(b *sarama.Broker, err error) error {
+	if err != nil {
+		_ = b.Close() // the error is told already
+	}
+	return err
 }
 
 // call runs f and gives up waiting when the context ends. sarama takes no context;

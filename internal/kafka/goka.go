@@ -54,4 +54,4 @@ func (l GokaLogger) Println(args ...any) { l.line(fmt.Sprintln(args...)) }
 // Printf logs a line.
 func (l GokaLogger) Printf(format string, args ...any) { l.line(fmt.Sprintf(format, args...)) }
 
-func (l GokaLogger) line(s string) { l.Debug(strings.TrimSpace(s), "from", "goka") }
+func (l GokaLogger) line(s string) { l.Debug("goka", "line", strings.TrimSpace(s)) }

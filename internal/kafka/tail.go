@@ -66,7 +66,7 @@ func (c *Cluster) fetch(ctx context.Context, topic string, partition int32, from
 		req.AddBlock(topic, partition, from, fetchBytes, -1)
 		resp, err := leader.Fetch(req)
 		if err != nil {
-			return nil, err
+			return nil, closeBroken(leader, err)
 		}
 		block := resp.GetBlock(topic, partition)
 		if block == nil {

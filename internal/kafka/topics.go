@@ -139,15 +139,21 @@ func (c *Cluster) check(ctx context.Context, spec TopicSpec, t Topic) error {
 
 // TopicConfig returns the effective value of a topic's setting.
 func (c *Cluster) TopicConfig(ctx context.Context, topic, name string) (string, error) {
-	entries, err := call(ctx, func() ([]sarama.ConfigEntry, error) {
-		return c.admin.DescribeConfig(sarama.ConfigResource{Type: sarama.TopicResource, Name: topic, ConfigNames: []string{name}})
+	results, err := call(ctx, func() ([]*sarama.ConfigResourceResult, error) {
+		resource := &sarama.ConfigResource{Type: sarama.TopicResource, Name: topic, ConfigNames: []string{name}}
+		return c.admin.DescribeConfigs([]*sarama.ConfigResource{resource}, sarama.DescribeConfigsOptions{})
 	})
+	if err == nil && len(results) == 1 && results[0].ErrorCode != sarama.ErrNoError {
+		err = results[0].ErrorCode
+	}
 	if err != nil {
 		return "", fmt.Errorf("read %s of topic %s: %w", name, topic, err)
 	}
-	for _, e := range entries {
-		if e.Name == name {
-			return e.Value, nil
+	for _, result := range results {
+		for _, e := range result.Configs {
+			if e.Name == name {
+				return e.Value, nil
+			}
 		}
 	}
 	return "", fmt.Errorf("topic %s has no setting %s", topic, name)

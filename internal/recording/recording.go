@@ -6,7 +6,6 @@ package recording
 import (
 	"bufio"
 	"bytes"
-	"context"
 	_ "embed"
 	"encoding/hex"
 	"encoding/json"
@@ -14,10 +13,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-
-	"github.com/IBM/sarama"
-
-	"github.com/tieredlog/rlmm/internal/kafka"
 )
 
 // maxLine bounds a line: a record of 64 MiB in hex, and some more.
@@ -102,72 +97,4 @@ func unhex(field string, s *string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", field, err)
 	}
 	return b, nil
-}
-
-// Publish appends the events to the topic, each to its own partition with its own
-// key, in order, and returns how many the cluster has acknowledged, also with an
-// error.
-func Publish(ctx context.Context, s kafka.Settings, topic string, events iter.Seq2[Event, error]) (int, error) {
-	cfg := s.Producer()
-	cfg.Producer.Partitioner = sarama.NewManualPartitioner
-	producer, err := sarama.NewAsyncProducer(s.Bootstrap, cfg)
-	if err != nil {
-		return 0, fmt.Errorf("publish to %s: %w", topic, err)
-	}
-	acks := make(chan ackCount, 1)
-	go func() { acks <- countAcks(producer) }()
-	readErr := send(ctx, producer, topic, events)
-	producer.AsyncClose()
-	a := <-acks
-	return a.n, errors.Join(readErr, a.err)
-}
-
-func send(ctx context.Context, producer sarama.AsyncProducer, topic string, events iter.Seq2[Event, error]) error {
-	for e, err := range events {
-		if err != nil {
-			return err
-		}
-		m := &sarama.ProducerMessage{Topic: topic, Partition: e.Partition}
-		if e.Key != nil {
-			m.Key = sarama.ByteEncoder(e.Key)
-		}
-		if e.Value != nil {
-			m.Value = sarama.ByteEncoder(e.Value)
-		}
-		select {
-		case producer.Input() <- m:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}
-
-type ackCount struct {
-	n   int
-	err error
-}
-
-// countAcks reads both of the producer's channels until it is closed.
-func countAcks(producer sarama.AsyncProducer) (a ackCount) {
-	successes, failures := producer.Successes(), producer.Errors()
-	for successes != nil || failures != nil {
-		select {
-		case _, ok := <-successes:
-			if !ok {
-				successes = nil
-				continue
-			}
-			a.n++
-		case e, ok := <-failures:
-			if !ok {
-				failures = nil
-				continue
-			}
-			if a.err == nil {
-				a.err = fmt.Errorf("partition %d: %w", e.Msg.Partition, e.Err)
-			}
-		}
-	}
-	return a
 }

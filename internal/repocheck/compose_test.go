@@ -2,6 +2,8 @@ package repocheck
 
 import (
 	"net"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -194,5 +196,21 @@ func TestComposeUnprivileged(t *testing.T) {
 	}
 	if !strings.Contains(read(t, "Dockerfile"), ":nonroot\n") {
 		t.Error("Dockerfile: want the nonroot image")
+	}
+}
+
+// The commands of the services and of their health checks are ones that rlmm accepts.
+// Help is printed only after all flags were parsed, so nothing is started.
+func TestComposeCommandsParse(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "rlmm")
+	if out, err := exec.Command("go", "build", "-o", binary, repository+"/cmd/rlmm").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	for _, service := range ours(compose(t)) {
+		for _, command := range [][]string{service.Command, service.HealthCheck.Test[2:]} {
+			if out, err := exec.Command(binary, append(slices.Clone(command), "--help")...).CombinedOutput(); err != nil {
+				t.Errorf("%s: rlmm %q: %v\n%s", service.Name, command, err, out)
+			}
+		}
 	}
 }

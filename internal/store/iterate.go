@@ -26,7 +26,7 @@ func (s *Store) Rows(start, limit []byte) iter.Seq2[Row, error] {
 			}
 		}
 		if err := it.Error(); err != nil {
-			yield(Row{}, fmt.Errorf("scan the store: %w", err))
+			yield(Row{}, s.suspect(fmt.Errorf("scan the store: %w", err)))
 		}
 	}
 }

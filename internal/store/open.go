@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	lerrors "github.com/syndtr/goleveldb/leveldb/errors"
+	"github.com/syndtr/goleveldb/leveldb/opt"
+	"github.com/syndtr/goleveldb/leveldb/storage"
 
 	"github.com/tieredlog/rlmm/api"
 )
@@ -34,6 +37,9 @@ func (e *IdentityError) Error() string {
 		e.Have.MetadataTopicID, e.Have.ClusterID, e.Want.MetadataTopicID, e.Want.ClusterID)
 }
 
+// Unhealable marks the error: no retry mends it.
+func (*IdentityError) Unhealable() {}
+
 // Reset is why a store was moved aside and is built anew.
 type Reset string
 
@@ -44,7 +50,13 @@ const (
 	ResetTopicRecreated Reset = "topic_recreated"
 	ResetBeyondEnd      Reset = "offset_beyond_end"
 	ResetGap            Reset = "gap"
+	// ResetWriteFailed is of an open store only: opened again it may still be of use.
+	ResetWriteFailed Reset = "write_failed"
 )
+
+// corruptMark is the file in a store's folder that says that something in it turned
+// out to be unreadable while the store was in use.
+const corruptMark = "CORRUPT"
 
 // Expect is what a store must fit to be of use.
 type Expect struct {
@@ -66,7 +78,7 @@ func Open(dir string, o Options, want Expect) (s *Store, reset Reset, err error)
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return nil, ResetNone, fmt.Errorf("make the data folder: %w", err)
 	}
-	s, err = open(dir, o)
+	s, err = open(dir, o.leveldb())
 	if err == nil {
 		reset, err = s.fits(want)
 	} else if isCorrupt(err) {
@@ -74,7 +86,7 @@ func Open(dir string, o Options, want Expect) (s *Store, reset Reset, err error)
 	}
 	if err != nil || reset != ResetNone {
 		if s != nil {
-			err = errors.Join(err, s.db.Close())
+			err = errors.Join(err, s.closeFiles())
 		}
 		if err != nil {
 			return nil, reset, err
@@ -84,24 +96,44 @@ func Open(dir string, o Options, want Expect) (s *Store, reset Reset, err error)
 		}
 	}
 	if err := s.writeIdentity(want.Identity); err != nil {
-		return nil, reset, errors.Join(err, s.db.Close())
+		return nil, reset, errors.Join(err, s.closeFiles())
 	}
 	return s, reset, nil
 }
 
 func isCorrupt(err error) bool {
-	return errors.Is(err, errCorrupt) || lerrors.IsCorrupted(errors.Unwrap(err))
+	var inDB *lerrors.ErrCorrupted
+	var inFile *storage.ErrCorrupted
+	return errors.Is(err, errCorrupt) || errors.As(err, &inDB) || errors.As(err, &inFile)
+}
+
+// suspect returns the error, and marks the store if it tells of damage: LevelDB reads
+// most of what is on disk long after it was opened.
+func (s *Store) suspect(err error) error {
+	if isCorrupt(err) {
+		s.corrupt.Store(true)
+		_ = os.WriteFile(filepath.Join(s.dir, corruptMark), nil, 0o600) // else the next open finds it again
+	}
+	return err
+}
+
+func isMarked(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, corruptMark))
+	return err == nil
 }
 
 func (s *Store) fits(want Expect) (Reset, error) {
 	have, ok, err := s.readIdentity()
-	if err != nil {
-		return ResetCorrupt, nil
-	}
-	p := s.committed
+	p := s.Committed()
 	switch {
-	case !ok:
+	case s.corrupt.Load(), isCorrupt(err):
+		return ResetCorrupt, nil
+	case err != nil:
+		return ResetNone, err
+	case !ok && p == none:
 		return ResetNone, nil
+	case !ok:
+		return ResetCorrupt, nil // it is written before all else
 	case have.TableTopicID != want.Identity.TableTopicID:
 		return ResetTopicRecreated, nil
 	case have != want.Identity:
@@ -125,20 +157,30 @@ func (e Expect) tooOld(ms int64) bool {
 // anew moves the folder aside, for a person to look at, and opens an empty store. Only
 // the last one that was moved aside is kept.
 func anew(dir string, o Options, why Reset) (*Store, error) {
-	old, err := filepath.Glob(dir + ".aside-*")
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range old {
-		if err := os.RemoveAll(d); err != nil {
-			return nil, fmt.Errorf("remove an old store: %w", err)
-		}
+	if err := removeAside(dir); err != nil {
+		return nil, fmt.Errorf("remove an old store: %w", err)
 	}
 	aside := fmt.Sprintf("%s.aside-%s-%d", dir, why, time.Now().UnixMilli())
 	if err := os.Rename(dir, aside); err != nil {
 		return nil, fmt.Errorf("move the store aside: %w", err)
 	}
-	return open(dir, o)
+	return open(dir, o.leveldb())
+}
+
+func removeAside(dir string) error {
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), filepath.Base(dir)+".aside-") {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(filepath.Dir(dir), e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Store) readIdentity() (id Identity, ok bool, err error) {
@@ -146,10 +188,13 @@ func (s *Store) readIdentity() (id Identity, ok bool, err error) {
 	if errors.Is(err, leveldb.ErrNotFound) {
 		return id, false, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(b, &id)
+	if err == nil && json.Unmarshal(b, &id) != nil {
+		err = errCorrupt
 	}
-	return id, err == nil, err
+	if err != nil {
+		return id, false, fmt.Errorf("read the store's identity: %w", err)
+	}
+	return id, true, nil
 }
 
 func (s *Store) writeIdentity(id Identity) error {
@@ -161,4 +206,31 @@ func (s *Store) writeIdentity(id Identity) error {
 		return fmt.Errorf("write the store's identity: %w", err)
 	}
 	return nil
+}
+
+// Check tells whether an open store still fits, as Open does: a reason for which it
+// must be closed and opened anew, or an [IdentityError].
+func (s *Store) Check(want Expect) (Reset, error) {
+	reset, err := s.fits(want)
+	if reset == ResetNone && err == nil && s.failed() {
+		reset = ResetWriteFailed
+	}
+	return reset, err
+}
+
+func (s *Store) failed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.broken != nil
+}
+
+// Peek returns how far the store in the folder is, without opening it for use; the
+// position of an empty store when there is none or it can't be read.
+func Peek(dir string) Position {
+	s, err := open(dir, &opt.Options{ReadOnly: true, ErrorIfMissing: true})
+	if err != nil {
+		return none
+	}
+	defer s.closeFiles() //nolint:errcheck // nothing was written
+	return s.committed
 }

@@ -17,10 +17,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/filter"
 	"github.com/syndtr/goleveldb/leveldb/opt"
+	"github.com/syndtr/goleveldb/leveldb/storage"
 )
 
 // recoveryBatch is how many records go to disk together while a store is far
@@ -67,17 +69,23 @@ type staged struct {
 // Store is one partition's rows. Reads are safe from any goroutine; there is one
 // writer at a time.
 type Store struct {
-	db *leveldb.DB
+	db    *leveldb.DB
+	files storage.Storage // what db stands on
+	dir   string
+	// corrupt is set when something on disk turned out to be unreadable.
+	corrupt atomic.Bool
 
 	mu        sync.RWMutex
 	committed Position // on disk
 	position  Position // with what waits in memory
 	queue     []Change // not on disk yet, oldest first
+	known     int      // of queue, how many have an offset from SetOffset
 	head      uint64   // sequence number of queue[0]
 	overlay   map[string]staged
 	following bool // recovered: every record goes to disk at once
 	live      bool // the owner's: offsets come from Ack
-	broken    error
+	closed    bool
+	broken    error // why nothing more is written; LevelDB refuses all after a failed write
 }
 
 // Options are LevelDB's; the zero value is right for one of fifty stores.
@@ -98,21 +106,42 @@ func (o Options) leveldb() *opt.Options {
 	return &opt.Options{
 		WriteBuffer: size(o.WriteBuffer), BlockCacheCapacity: size(o.BlockCache),
 		OpenFilesCacheCapacity: 32, Filter: filter.NewBloomFilter(10),
+		// When a disk fails in such a transaction, Close waits for ever.
+		DisableLargeBatchTransaction: true,
 	}
 }
 
-func open(dir string, o Options) (*Store, error) {
-	db, err := leveldb.OpenFile(dir, o.leveldb())
+func open(dir string, o *opt.Options) (*Store, error) {
+	files, err := storage.OpenFile(dir, o.GetReadOnly())
 	if err != nil {
 		return nil, fmt.Errorf("open the store in %s: %w", dir, err)
 	}
-	s := &Store{db: db, overlay: map[string]staged{}}
+	s, err := openFiles(files, o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), files.Close())
+	}
+	s.dir = dir
+	s.corrupt.Store(isMarked(dir))
+	return s, nil
+}
+
+func openFiles(files storage.Storage, o *opt.Options) (*Store, error) {
+	if err := checkLogs(files); err != nil {
+		return nil, err
+	}
+	db, err := leveldb.Open(files, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{db: db, files: files, overlay: map[string]staged{}}
 	if s.committed, err = s.readPosition(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	s.position = s.committed
 	return s, nil
 }
+
+func (s *Store) closeFiles() error { return errors.Join(s.db.Close(), s.files.Close()) }
 
 func (s *Store) readPosition() (Position, error) {
 	b, err := s.db.Get(positionKey, nil)
@@ -138,6 +167,10 @@ func (p Position) bytes() []byte {
 func (s *Store) Stage(c Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.stage(c)
+}
+
+func (s *Store) stage(c Change) {
 	if c.Key != "" {
 		s.overlay[c.Key] = staged{c.Value, s.head + uint64(len(s.queue))}
 	}
@@ -154,11 +187,11 @@ func (s *Store) SetOffset(offset int64) error {
 	if s.live {
 		return nil
 	}
-	s.position.Table = offset
-	if !s.following && len(s.queue) < recoveryBatch {
+	s.position.Table, s.known = offset, len(s.queue)
+	if !s.following && s.known < recoveryBatch {
 		return nil
 	}
-	return s.commit(len(s.queue))
+	return s.flush()
 }
 
 // Ack is the table's report that the oldest n staged changes lie at base and the
@@ -174,11 +207,10 @@ func (s *Store) Ack(base int64, n int) error {
 		return s.broken
 	}
 	s.position.Table = base + int64(n) - 1
-	s.broken = s.commit(n)
-	return s.broken
+	return s.commit(n)
 }
 
-// commit writes the oldest n changes with the position in one batch.
+// commit writes the oldest n changes with the position in one batch. It fails once.
 func (s *Store) commit(n int) error {
 	var batch leveldb.Batch
 	next := Position{s.position.Table, s.committed.Applied, s.committed.Time}
@@ -194,7 +226,8 @@ func (s *Store) commit(n int) error {
 	}
 	batch.Put(positionKey, next.bytes())
 	if err := s.db.Write(&batch, nil); err != nil {
-		return fmt.Errorf("write to the store: %w", err)
+		s.broken = s.suspect(fmt.Errorf("write to the store: %w", err))
+		return s.broken
 	}
 	s.committed, s.position.Time = next, next.Time
 	s.drop(n)
@@ -213,9 +246,11 @@ func (s *Store) drop(n int) {
 	rest := copy(s.queue, s.queue[n:])
 	clear(s.queue[rest:])
 	s.queue = s.queue[:rest]
+	s.known = max(0, s.known-n)
 }
 
-// Flush writes what is staged and has an offset.
+// Flush writes what is staged and has an offset. Once a write has failed nothing more
+// is written and the error is that one: open the store again.
 func (s *Store) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,10 +258,10 @@ func (s *Store) Flush() error {
 }
 
 func (s *Store) flush() error {
-	if s.live || s.position == s.committed {
-		return nil
+	if s.broken != nil || s.live || s.position.Table == s.committed.Table {
+		return s.broken
 	}
-	return s.commit(len(s.queue))
+	return s.commit(s.known)
 }
 
 // MarkRecovered is goka's report that the end of the table is reached; from now on
@@ -249,6 +284,9 @@ func (s *Store) GoLive(fence int64) error {
 	}
 	if err := s.flush(); err != nil {
 		return err
+	}
+	if n := len(s.queue); n > 0 {
+		return fmt.Errorf("recovery left %d changes without an offset", n)
 	}
 	s.live = true
 	return nil
@@ -290,7 +328,7 @@ func (s *Store) Get(key string) ([]byte, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %q from the store: %w", key, err)
+		return nil, s.suspect(fmt.Errorf("read %q from the store: %w", key, err))
 	}
 	return v, nil
 }
@@ -307,8 +345,35 @@ func (*Store) Set(string, []byte) error { return nil }
 // Delete does nothing: see the package comment.
 func (*Store) Delete(string) error { return nil }
 
-// Open does nothing: a Store is open from the start.
-func (*Store) Open() error { return nil }
+// Open is goka's report that it starts to read the table behind the store's offset:
+// what an earlier reader staged without one is forgotten, since it comes again.
+func (s *Store) Open() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live {
+		return nil
+	}
+	kept := s.queue[:s.known]
+	s.queue, s.position.Applied = nil, s.committed.Applied
+	clear(s.overlay)
+	for _, c := range kept {
+		s.stage(c)
+	}
+	return nil
+}
 
-// Close flushes and closes the store.
-func (s *Store) Close() error { return errors.Join(s.Flush(), s.db.Close()) }
+// Close flushes and closes the store; a second time does nothing. A write that had
+// failed before isn't told again.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	var err error
+	if s.broken == nil {
+		err = s.flush()
+	}
+	return errors.Join(err, s.closeFiles())
+}

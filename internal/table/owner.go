@@ -33,19 +33,28 @@ func newEntry(key string, value []byte, headers goka.Headers, done func(error)) 
 		return entry{}, err
 	}
 	r := &sarama.Record{Key: []byte(key), Value: value}
-	size := recordExtra + len(key) + len(value)
 	for k, v := range headers {
 		r.Headers = append(r.Headers, &sarama.RecordHeader{Key: []byte(k), Value: v})
-		size += len(k) + len(v)
 	}
-	return entry{r, size, change, done}, nil
+	return entry{r, sizeOf(r), change, done}, nil
+}
+
+// sizeOf is what the records take in a batch, at most.
+func sizeOf(records ...*sarama.Record) int {
+	size := 0
+	for _, r := range records {
+		size += recordExtra + len(r.Key) + len(r.Value)
+		for _, h := range r.Headers {
+			size += len(h.Key) + len(h.Value)
+		}
+	}
+	return size
 }
 
 // owner is the right to write one partition of the table.
 type owner struct {
 	w         *Writer
 	partition int32
-	store     *store.Store
 
 	// Producer state, used by one goroutine at a time: Acquire, then run.
 	pid   int64
@@ -57,7 +66,8 @@ type owner struct {
 	ctx    context.Context // ends with the right to write
 	cancel context.CancelCauseFunc
 
-	mu      sync.Mutex // makes one step of staging and queueing
+	mu      sync.Mutex   // makes one step of staging and queueing
+	store   *store.Store // nil until start
 	waiting []entry
 }
 
@@ -67,6 +77,12 @@ func newOwner(w *Writer, partition int32) *owner {
 		w: w, partition: partition, pid: -1, epoch: -1, ctx: ctx, cancel: cancel,
 		slots: make(chan struct{}, maxWaiting), wake: make(chan struct{}, 1),
 	}
+}
+
+func (o *owner) start(s *store.Store) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.store = s
 }
 
 // submit stages the entry and queues it, in one order for both. It blocks while too
@@ -80,6 +96,10 @@ func (o *owner) submit(e entry) error {
 	defer o.mu.Unlock()
 	if o.ctx.Err() != nil {
 		return context.Cause(o.ctx)
+	}
+	if o.store == nil {
+		<-o.slots
+		return errNotStarted
 	}
 	o.store.Stage(e.change)
 	o.waiting = append(o.waiting, e)
@@ -108,7 +128,7 @@ func finish(entries []entry, err error) {
 
 // run sends what waits until the owner fails.
 func (o *owner) run() {
-	renew := time.NewTicker(renewEvery)
+	renew := time.NewTicker(o.w.renewEvery)
 	defer renew.Stop()
 	for {
 		var err error
@@ -190,7 +210,9 @@ func (o *owner) init(ctx context.Context) error {
 			Version: 3, TransactionalID: &id, TransactionTimeout: time.Minute,
 			ProducerID: o.pid, ProducerEpoch: o.epoch,
 		})
-		if err == nil && resp.Err != sarama.ErrNoError {
+		if err != nil {
+			_ = broker.Close() // a broken connection; the next try opens another
+		} else if resp.Err != sarama.ErrNoError {
 			err = resp.Err
 		}
 		if err != nil {
@@ -218,24 +240,13 @@ func (o *owner) produce(ctx context.Context, records []*sarama.Record) (base int
 }
 
 func (o *owner) tryProduce(records []*sarama.Record) (int64, error) {
-	topic := o.w.cfg.Topic
-	broker, err := o.w.cfg.Client.Leader(topic, o.partition)
+	broker, err := o.w.cfg.Client.Leader(o.w.cfg.Topic, o.partition)
 	if err != nil {
 		return 0, err
 	}
-	req := &sarama.ProduceRequest{Version: 7, RequiredAcks: sarama.WaitForAll, Timeout: int32(produceLimit.Milliseconds())}
-	req.AddBatch(topic, o.partition, o.batch(records))
-	resp, err := broker.Produce(req)
+	block, err := o.w.requests.produce(broker, o.partition, o.batch(records), sizeOf(records...))
 	if err != nil {
-		_ = broker.Close() // a broken connection; the next try opens another
 		return 0, err
-	}
-	block := resp.GetBlock(topic, o.partition)
-	switch {
-	case block == nil:
-		return 0, sarama.ErrIncompleteResponse
-	case block.Err != sarama.ErrNoError:
-		return 0, block.Err
 	}
 	return block.Offset, nil
 }

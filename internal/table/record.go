@@ -11,7 +11,6 @@ package table
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/IBM/sarama"
@@ -77,41 +76,44 @@ func PurgeHeaders(rowOffset int64) goka.Headers { return AnswerHeaders(rowOffset
 // Parse reads a table record. An error means that none of rlmm's writers made it.
 func Parse(key string, value []byte, headers goka.Headers, at time.Time) (Record, error) {
 	r := Record{Kind: Answer, Key: key, Value: value, Source: -1, Time: at}
+	k, err := codec.ParseKey(key)
+	if err != nil {
+		return r, err
+	}
 	offset, ok := headers[headerOffset]
-	if !ok {
+	switch {
+	case !ok && k.Kind != codec.KeyRejected:
+		return r, fmt.Errorf("the record of %s has no header %s", key, headerOffset)
+	case !ok:
 		r.Kind = Fence
 		return r, r.parseIdentity(headers)
 	}
-	var err error
 	if r.Source, err = strconv.ParseInt(string(offset), 10, 64); err != nil {
 		return r, fmt.Errorf("header %s: %w", headerOffset, err)
 	}
-	if isPositionKey(key) {
+	if k.Kind == codec.KeyPosition {
 		r.Kind = Progress
 		return r, r.parseIdentity(headers)
 	}
+	return r, r.parseOutcome(headers)
+}
+
+func (r *Record) parseOutcome(headers goka.Headers) (err error) {
 	if r.Outcome, err = codec.ParseOutcome(string(headers[headerOutcome])); err != nil {
-		return r, fmt.Errorf("header %s: %w", headerOutcome, err)
+		return fmt.Errorf("header %s: %w", headerOutcome, err)
 	}
 	if r.Outcome == codec.OutcomePurge {
 		r.Kind = Purge
 	}
-	return r, nil
+	return nil
 }
 
 func (r *Record) parseIdentity(headers goka.Headers) (err error) {
-	if !codec.IsHidden(r.Key) {
-		return fmt.Errorf("the record of %.80q has no header %s", r.Key, headerOffset)
-	}
 	r.ClusterID = string(headers[headerCluster])
 	if r.TopicID, err = api.ParseUUID(string(headers[headerTopic])); err != nil {
 		return fmt.Errorf("header %s: %w", headerTopic, err)
 	}
 	return nil
-}
-
-func isPositionKey(key string) bool {
-	return strings.HasPrefix(key, "!") && strings.HasSuffix(key, "/position")
 }
 
 // Change is what the record does to a store, the guard of Apply aside.

@@ -18,6 +18,9 @@ import (
 // silent transactional id after seven days and a producer's state after one.
 const renewEvery = 12 * time.Hour
 
+// errNotStarted is the answer to a record that comes between Acquire and Start.
+var errNotStarted = errors.New("the partition isn't recovered yet")
+
 // errReleased is what becomes of records that wait when the partition is given up.
 var errReleased = errors.New("the partition was given up")
 
@@ -46,15 +49,20 @@ type WriterConfig struct {
 // fails the partition: all that waits there and all that follows, until it is
 // acquired anew.
 type Writer struct {
-	cfg WriterConfig
+	cfg        WriterConfig
+	renewEvery time.Duration
 
 	mu     sync.RWMutex
 	owners map[int32]*owner
-	wg     sync.WaitGroup
+
+	requests *coalescer
+	wg       sync.WaitGroup
 }
 
 // NewWriter returns a writer that owns nothing yet.
-func NewWriter(cfg WriterConfig) *Writer { return &Writer{cfg: cfg, owners: map[int32]*owner{}} }
+func NewWriter(cfg WriterConfig) *Writer {
+	return &Writer{cfg: cfg, renewEvery: renewEvery, owners: map[int32]*owner{}, requests: newCoalescer(cfg.Topic)}
+}
 
 // Acquire fences the partition's former owner and writes the fence record, whose table
 // offset it returns. Recovery must reach it before Start: until the fence lies in the
@@ -69,11 +77,12 @@ func (w *Writer) Acquire(ctx context.Context, partition int32, id store.Identity
 		return 0, fmt.Errorf("write the fence of %s/%d: %w", w.cfg.Topic, partition, err)
 	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if old := w.owners[partition]; old != nil {
+	old := w.owners[partition]
+	w.owners[partition] = o
+	w.mu.Unlock()
+	if old != nil {
 		old.fail(errReleased)
 	}
-	w.owners[partition] = o
 	return fence, nil
 }
 
@@ -84,7 +93,7 @@ func (w *Writer) Start(partition int32, s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	o.store = s
+	o.start(s)
 	w.wg.Go(o.run)
 	return nil
 }
@@ -92,11 +101,12 @@ func (w *Writer) Start(partition int32, s *store.Store) error {
 // Release gives all partitions up: what waits there fails at once.
 func (w *Writer) Release() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, o := range w.owners {
+	owners := w.owners
+	w.owners = map[int32]*owner{}
+	w.mu.Unlock()
+	for _, o := range owners {
 		o.fail(errReleased)
 	}
-	clear(w.owners)
 }
 
 func (w *Writer) owner(partition int32) (*owner, error) {

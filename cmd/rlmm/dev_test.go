@@ -1,0 +1,184 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tieredlog/rlmm/internal/embedded"
+)
+
+// devRun starts `rlmm dev` on free ports and returns it with its HTTP base and Kafka
+// address once it is ready.
+func devRun(t *testing.T, data string, more ...string) (dev *running, base, kafka string) {
+	t.Helper()
+	args := append([]string{"dev", "--data", data, "--http", "127.0.0.1:0", "--kafka", "127.0.0.1:0"}, more...)
+	dev = background(t, args...)
+	ready := dev.out.await(t, "ready ")
+	return dev, "http://" + value(ready, "http"), value(ready, "kafka")
+}
+
+// get returns the status and the JSON of a URL.
+func get(t *testing.T, url string) (int, map[string]any) {
+	t.Helper()
+	return request(t, http.MethodGet, url, "")
+}
+
+func request(t *testing.T, method, url, body string) (int, map[string]any) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer map[string]any
+	if err := json.Unmarshal(b, &answer); err != nil {
+		t.Fatalf("%s %s: %s: %v", method, url, b, err)
+	}
+	return resp.StatusCode, answer
+}
+
+// segments counts the segments of all partitions.
+func segments(t *testing.T, base string) int {
+	t.Helper()
+	status, answer := get(t, base+"/v1/partitions")
+	if status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	n := 0
+	for _, row := range answer["partitions"].([]any) {
+		n += int(row.(map[string]any)["segments"].(float64))
+	}
+	return n
+}
+
+// The README's first command: real answers, mutations, a clean end, and the same
+// answers when it is started again.
+func TestDevAnswersMutatesEndsAndGoesOn(t *testing.T) {
+	data := t.TempDir()
+	dev, base, _ := devRun(t, data)
+	if got := segments(t, base); got != 138 {
+		t.Errorf("%d segments in the recording, want 138", got)
+	}
+	const partition = "/v1/partitions/UpZHhnEzQuGqT8T9QFvE9w/0"
+	status, answer := get(t, base+partition+"/segment?epoch=0&offset=500")
+	if status != http.StatusOK || answer["startOffset"] != 464.0 || answer["topic"] != "t-keep" {
+		t.Errorf("%d %v", status, answer)
+	}
+	status, answer = request(t, http.MethodPost, base+partition+"/segments", newSegmentJSON)
+	if status != http.StatusCreated {
+		t.Errorf("add: %d %v", status, answer)
+	}
+	status, answer = request(t, http.MethodPost, base+partition+"/segments", newSegmentJSON)
+	if status != http.StatusConflict || answer["reason"] != "invalid_add" {
+		t.Errorf("add again: %d %v", status, answer)
+	}
+	if code := dev.stop(t); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	if got := strings.Count(dev.out.String(), "\n"); got != 1 {
+		t.Errorf("%d lines on stdout, want the ready line alone:\n%s", got, dev.out)
+	}
+
+	_, base, _ = devRun(t, data)
+	if got := segments(t, base); got != 139 {
+		t.Errorf("%d segments after a restart, want 139", got)
+	}
+}
+
+const newSegmentJSON = `{"segmentId":"IiIiIiIiQiKCIiIiIiIiAA","startOffset":900000,"endOffset":900099,"brokerId":1,
+	"maxTimestampMs":5,"eventTimestampMs":6,"segmentLeaderEpochs":[{"leaderEpoch":9,"offset":900000}],
+	"segmentSizeInBytes":100,"customMetadata":null,"state":"COPY_SEGMENT_STARTED","txnIndexEmpty":true}`
+
+func TestDevEmptyIsLoadedByHand(t *testing.T) {
+	_, base, kafka := devRun(t, t.TempDir(), "--empty")
+	if got := segments(t, base); got != 0 {
+		t.Fatalf("%d segments, want none", got)
+	}
+	file := filepath.Join(t.TempDir(), "one.jsonl")
+	line := fmt.Sprintf(`{"partition":38,"value":%q}`, addHex)
+	if err := os.WriteFile(file, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := execute(t, "", "load", file, "--bootstrap", kafka); got.code != 0 || !strings.Contains(got.err, "published 1 record") {
+		t.Fatalf("%+v", got)
+	}
+	const partition = "/v1/partitions/ERERERERQRGBEREREREREQ/0"
+	for caughtUp := false; !caughtUp; {
+		_, answer := get(t, base+partition+"/caught-up")
+		caughtUp = answer["caughtUp"] == true
+	}
+	if got := segments(t, base); got != 1 {
+		t.Errorf("%d segments, want 1", got)
+	}
+}
+
+func TestDevRefusesWhatItCantListenOn(t *testing.T) {
+	for _, c := range [][]string{
+		{"--kafka", "10.0.0.1:9092"}, {"--kafka", "nonsense"}, {"--http", "nonsense"},
+	} {
+		got := execute(t, "", append([]string{"dev", "--data", t.TempDir()}, c...)...)
+		if got.code == 0 || got.err == "" {
+			t.Errorf("%v: %+v", c, got)
+		}
+	}
+}
+
+// The fleet and the server as they run against a cluster, a broker of any kind.
+func TestProcessorsServeHealthAndReset(t *testing.T) {
+	broker, err := embedded.Start(embedded.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Close)
+	cluster := []string{"--bootstrap", broker.Addr(), "--group", "crew", "--topic", "metadata"}
+	with := func(verb string, more ...string) []string {
+		return append(append([]string{verb}, cluster...), append(more, "--data", t.TempDir())...)
+	}
+	create := []string{"--create-topics", "--replication-factor", "1", "--partitions", "6"}
+	first := background(t, with("processor", create...)...)
+	second := background(t, with("processor", create...)...)
+	server := background(t, with("serve", "--http", "127.0.0.1:0", "--assign", "0,2,4")...)
+	base := "http://" + value(server.err.await(t, "msg=ready"), "http")
+
+	if got := execute(t, "", "health", base+"/readyz"); got.code != 0 {
+		t.Errorf("health: %+v", got)
+	}
+	if got := execute(t, "", "health", base+"/nowhere"); got.code != exitFailure || !strings.Contains(got.err, "404") {
+		t.Errorf("health of a wrong path: %+v", got)
+	}
+	status, answer := request(t, http.MethodPost, base+"/v1/partitions/UpZHhnEzQuGqT8T9QFvE9w/0/segments", newSegmentJSON)
+	if status != http.StatusForbidden {
+		t.Errorf("a mutation without --allow-mutations: %d %v", status, answer)
+	}
+	for _, r := range []*running{server, first, second} {
+		if code := r.stop(t); code != 0 {
+			t.Errorf("exit %d:\n%s", code, r.err)
+		}
+	}
+	resetAfter(t, cluster)
+}
+
+func resetAfter(t *testing.T, cluster []string) {
+	t.Helper()
+	dry := execute(t, "", append([]string{"reset"}, cluster...)...)
+	if dry.code != 0 || !strings.Contains(dry.err, "--execute") {
+		t.Errorf("dry run: %+v", dry)
+	}
+	if got := execute(t, "", append([]string{"reset", "--execute"}, cluster...)...); got.code != 0 {
+		t.Errorf("reset: %+v", got)
+	}
+}

@@ -1,0 +1,111 @@
+package recording
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/IBM/sarama"
+
+	"github.com/tieredlog/rlmm/internal/kafka"
+)
+
+// Publish appends the events to the topic, each to its own partition with its own
+// key, in order, and returns how many the cluster has acknowledged, also with an
+// error. The first error ends it, as does the context; what was on its way when the
+// context ended may be in the topic without being counted.
+func Publish(ctx context.Context, s kafka.Settings, topic string, events iter.Seq2[Event, error]) (int, error) {
+	cfg := s.Producer()
+	cfg.Producer.Partitioner = sarama.NewManualPartitioner
+	cfg.Producer.Retry.BackoffFunc = backoff(ctx, cfg.Producer.Retry.Backoff)
+	client, err := sarama.NewClient(s.Bootstrap, cfg)
+	if err != nil {
+		return 0, fmt.Errorf("publish to %s: %w", topic, err)
+	}
+	defer client.Close() //nolint:errcheck // all is acknowledged or told as lost
+	producer, err := sarama.NewAsyncProducerFromClient(client)
+	if err != nil {
+		return 0, fmt.Errorf("publish to %s: %w", topic, err)
+	}
+	// Nothing else ends a producer's retries.
+	defer context.AfterFunc(ctx, func() { _ = client.Close() })()
+	p := publisher{producer: producer, topic: topic}
+	return p.publish(ctx, events)
+}
+
+// backoff is sarama's pause before a retry, none once the context has ended.
+func backoff(ctx context.Context, pause time.Duration) func(retries, maxRetries int) time.Duration {
+	return func(int, int) time.Duration {
+		if ctx.Err() != nil {
+			return 0
+		}
+		return pause
+	}
+}
+
+type publisher struct {
+	producer     sarama.AsyncProducer
+	topic        string
+	onTheWay     sync.WaitGroup
+	acknowledged int
+}
+
+func (p *publisher) publish(ctx context.Context, events iter.Seq2[Event, error]) (int, error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var acks sync.WaitGroup
+	acks.Go(func() { p.countAcks(fail) })
+	err := p.send(ctx, events)
+	p.onTheWay.Wait() // a producer that is closed fails what it would have tried again
+	p.producer.AsyncClose()
+	acks.Wait()
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	return p.acknowledged, err
+}
+
+func (p *publisher) send(ctx context.Context, events iter.Seq2[Event, error]) error {
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		m := &sarama.ProducerMessage{Topic: p.topic, Partition: e.Partition}
+		if e.Key != nil {
+			m.Key = sarama.ByteEncoder(e.Key)
+		}
+		if e.Value != nil {
+			m.Value = sarama.ByteEncoder(e.Value)
+		}
+		p.onTheWay.Add(1)
+		p.producer.Input() <- m // it takes or fails everything until it is closed
+	}
+	return nil
+}
+
+// countAcks reads both of the producer's channels until it is closed.
+func (p *publisher) countAcks(fail context.CancelCauseFunc) {
+	successes, failures := p.producer.Successes(), p.producer.Errors()
+	for successes != nil || failures != nil {
+		select {
+		case _, ok := <-successes:
+			if !ok {
+				successes = nil
+				continue
+			}
+			p.acknowledged++
+		case e, ok := <-failures:
+			if !ok {
+				failures = nil
+				continue
+			}
+			fail(fmt.Errorf("partition %d: %w", e.Msg.Partition, e.Err))
+		}
+		p.onTheWay.Done()
+	}
+}

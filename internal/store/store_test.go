@@ -1,0 +1,270 @@
+package store
+
+import (
+	"strconv"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	// LevelDB leaves this one for a second after it was closed.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/syndtr/goleveldb/leveldb.(*DB).mpoolDrain"))
+}
+
+// fresh opens a store on a disk of its own, closed with the test.
+func fresh(t *testing.T) (*disk, *Store) {
+	t.Helper()
+	d := newDisk()
+	s, err := d.open(t.TempDir(), Options{}.leveldb())
+	noError(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	return d, s
+}
+
+// reopened is the store as a kill would leave it.
+func reopened(t *testing.T, d *disk) *Store {
+	t.Helper()
+	s, err := d.copy().open(t.TempDir(), Options{}.leveldb())
+	noError(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func set(key, value string, applied int64) Change {
+	return Change{Key: key, Value: []byte(value), Applied: applied, Time: 100 + applied}
+}
+
+func remove(key string, applied int64) Change {
+	return Change{Key: key, Applied: applied, Time: 100 + applied}
+}
+
+// following is a store that has read the changes from offset 0 and is recovered.
+func following(t *testing.T, changes ...Change) (*disk, *Store) {
+	t.Helper()
+	d, s := fresh(t)
+	noError(t, s.MarkRecovered())
+	for i, c := range changes {
+		s.Stage(c)
+		noError(t, s.SetOffset(int64(i)))
+	}
+	return d, s
+}
+
+// owned is a store whose owner's fence is at the offset behind the changes.
+func owned(t *testing.T, changes ...Change) (*disk, *Store) {
+	t.Helper()
+	d, s := following(t, append(changes, Change{Applied: -1, Time: 99})...)
+	noError(t, s.GoLive(int64(len(changes))))
+	return d, s
+}
+
+func wantRow(t *testing.T, s *Store, key, want string) {
+	t.Helper()
+	got, err := s.Get(key)
+	noError(t, err)
+	if string(got) != want || (got == nil) != (want == "") {
+		t.Fatalf("%s is %q, want %q", key, got, want)
+	}
+}
+
+func TestChangeWithoutOffsetStaysInMemory(t *testing.T) {
+	d, s := following(t, set("a", "1", 0))
+	s.Stage(set("a", "2", 1))
+	s.Stage(remove("b", 2))
+	noError(t, s.Flush())
+	wantRow(t, s, "a", "2")
+	wantSame(t, "position", Position{Table: 0, Applied: 2, Time: 100}, s.Position())
+	wantRow(t, reopened(t, d), "a", "1")
+	wantSame(t, "committed", Position{Table: 0, Applied: 0, Time: 100}, reopened(t, d).Committed())
+}
+
+func TestOpenForgetsWhatHasNoOffset(t *testing.T) {
+	_, s := fresh(t)
+	s.Stage(set("a", "1", 0))
+	noError(t, s.SetOffset(0))
+	s.Stage(set("a", "2", 1))
+	s.Stage(set("b", "1", 2))
+	noError(t, s.Open())
+	wantRow(t, s, "a", "1")
+	wantRow(t, s, "b", "")
+	wantSame(t, "position", Position{Table: 0, Applied: 0}, s.Position())
+}
+
+func TestRecoveryCommitsInBatches(t *testing.T) {
+	_, s := fresh(t)
+	for i := range int64(2*recoveryBatch + 1) {
+		s.Stage(set("k"+strconv.FormatInt(i, 10), "v", i))
+		noError(t, s.SetOffset(i))
+		if want := (i+1)/recoveryBatch*recoveryBatch - 1; s.Committed().Table != want {
+			t.Fatalf("after offset %d the disk is at %d, want %d", i, s.Committed().Table, want)
+		}
+	}
+	noError(t, s.MarkRecovered())
+	wantSame(t, "recovered", s.Position(), s.Committed())
+	s.Stage(set("k", "v", 5000))
+	noError(t, s.SetOffset(5000)) // compaction leaves gaps
+	wantSame(t, "following", s.Position(), s.Committed())
+}
+
+func TestAck(t *testing.T) {
+	d, s := owned(t, set("a", "old", 0), set("gone", "x", 1))
+	s.Stage(set("a", "1", 2))
+	s.Stage(set("a", "2", 3))
+	s.Stage(remove("gone", 4))
+	noError(t, s.Ack(3, 1))
+	wantRow(t, s, "a", "2")
+	wantRow(t, s, "gone", "")
+	killed := reopened(t, d)
+	wantRow(t, killed, "a", "1")
+	wantRow(t, killed, "gone", "x")
+	wantSame(t, "after one", Position{Table: 3, Applied: 2, Time: 102}, killed.Committed())
+	noError(t, s.Ack(4, 2))
+	killed = reopened(t, d)
+	wantRow(t, killed, "a", "2")
+	wantRow(t, killed, "gone", "")
+	wantSame(t, "after all", Position{Table: 5, Applied: 4, Time: 104}, killed.Committed())
+}
+
+func TestAckElsewhereBreaksTheStore(t *testing.T) {
+	for _, base := range []int64{-1, 0, 1, 3, 1000} {
+		d, s := owned(t, set("a", "old", 0))
+		before := s.Committed()
+		s.Stage(set("a", "new", 1))
+		err := s.Ack(base, 1)
+		if err == nil {
+			t.Fatalf("acknowledged at %d, due was 2", base)
+		}
+		if again := s.Ack(2, 1); again == nil || again.Error() != err.Error() {
+			t.Fatalf("then at 2: %v, want %v", again, err)
+		}
+		if s.Flush() == nil {
+			t.Fatal("flushed after another writer was there")
+		}
+		noError(t, s.Close())
+		killed := reopened(t, d)
+		wantRow(t, killed, "a", "old")
+		wantSame(t, "disk", before, killed.Committed())
+	}
+}
+
+func TestOwnerIgnoresGokasOffsets(t *testing.T) {
+	_, s := owned(t)
+	s.Stage(set("a", "1", 0))
+	noError(t, s.SetOffset(77))
+	noError(t, s.Set("a", []byte("2")))
+	noError(t, s.Delete("a"))
+	noError(t, s.Open())
+	noError(t, s.Flush())
+	wantRow(t, s, "a", "1")
+	wantSame(t, "position", Position{Table: 0, Applied: 0, Time: 99}, s.Position())
+	noError(t, s.Ack(1, 1))
+}
+
+func TestGoLive(t *testing.T) {
+	for _, fence := range []int64{-1, 0, 2, 100} {
+		_, s := following(t, set("a", "1", 0), set("b", "1", 1))
+		if err := s.GoLive(fence); err == nil {
+			t.Fatalf("live at 1 with the fence at %d", fence)
+		}
+		noError(t, s.GoLive(1))
+	}
+	_, s := following(t, set("a", "1", 0))
+	s.Stage(set("b", "1", 1))
+	if err := s.GoLive(0); err == nil {
+		t.Fatal("live with a change that no acknowledgement will be of")
+	}
+}
+
+func TestGoLiveFlushes(t *testing.T) {
+	d, s := fresh(t)
+	s.Stage(set("a", "1", 0))
+	noError(t, s.SetOffset(0))
+	noError(t, s.GoLive(0))
+	wantRow(t, reopened(t, d), "a", "1")
+}
+
+func TestGetOffset(t *testing.T) {
+	_, s := fresh(t)
+	for _, want := range []int64{-2, 0, 9} {
+		if want >= 0 {
+			noError(t, s.SetOffset(want))
+		}
+		got, err := s.GetOffset(-2)
+		noError(t, err)
+		if got != want {
+			t.Fatalf("offset %d, want %d", got, want)
+		}
+	}
+}
+
+func TestRows(t *testing.T) {
+	d, s := following(t, set("!3", "hidden", 0), set("a:0", "1", 1), set("a:0/x", "2", 2), set("b:0", "3", 3))
+	s.Stage(set("c:0", "in memory only", 4))
+	for _, c := range []struct {
+		name, start, limit string
+		want               []string
+	}{
+		{"all", "", "", []string{"a:0=1", "a:0/x=2", "b:0=3"}},
+		{"from the hidden ones", "\x00", "", []string{"a:0=1", "a:0/x=2", "b:0=3"}},
+		{"below the hidden ones", "", "!", nil},
+		{"one partition", "a:0", "a:00", []string{"a:0=1", "a:0/x=2"}},
+		{"behind all", "c", "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			start, limit := bytesOrNil(c.start), bytesOrNil(c.limit)
+			var got, gokas []string
+			for row, err := range s.Rows(start, limit) {
+				noError(t, err)
+				got = append(got, string(row.Key)+"="+string(row.Value))
+			}
+			it, err := s.IteratorWithRange(start, limit)
+			noError(t, err)
+			defer it.Release()
+			for it.Next() {
+				v, err := it.Value()
+				noError(t, err)
+				gokas = append(gokas, string(it.Key())+"="+string(v))
+			}
+			noError(t, it.Err())
+			wantSame(t, "rows", c.want, got)
+			wantSame(t, "goka's iterator", c.want, gokas)
+		})
+	}
+	it, err := reopened(t, d).Iterator()
+	noError(t, err)
+	defer it.Release()
+	if !it.Next() || string(it.Key()) != "a:0" {
+		t.Fatalf("the first row is %q", it.Key())
+	}
+}
+
+func bytesOrNil(s string) []byte {
+	if s == "" {
+		return nil
+	}
+	return []byte(s)
+}
+
+func TestRowsEndsWhenAsked(t *testing.T) {
+	_, s := following(t, set("a", "1", 0), set("b", "1", 1))
+	for row := range s.Rows(nil, nil) {
+		if string(row.Key) != "a" {
+			t.Fatalf("went on to %q", row.Key)
+		}
+		break
+	}
+}
+
+func TestClosedStore(t *testing.T) {
+	_, s := following(t, set("a", "1", 0))
+	noError(t, s.Close())
+	noError(t, s.Close())
+	if _, err := s.Get("a"); err == nil {
+		t.Error("a closed store was read")
+	}
+	s.Stage(set("a", "2", 1))
+	if s.SetOffset(1) == nil {
+		t.Error("a closed store was written")
+	}
+}

@@ -1,0 +1,97 @@
+package index_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/views/index"
+)
+
+// drawList draws a list that is up to three levels deep, in which many segments begin
+// together.
+func drawList(t *rapid.T) index.List {
+	p := index.New()
+	size := rapid.SampledFrom([]int{0, 1, 60, 70, 2500}).Draw(t, "size")
+	for i := range size {
+		row := benchRow(i, api.CopySegmentFinished)
+		row.Segment.StartOffset /= 700
+		p.Put(row)
+	}
+	return p.Snapshot().ListRemoteLogSegments()
+}
+
+func drawPlace(t *rapid.T, segments []*index.Segment) *api.SegmentCursor {
+	if len(segments) > 0 && rapid.Bool().Draw(t, "of a segment") {
+		s := rapid.SampledFrom(segments).Draw(t, "segment")
+		return &api.SegmentCursor{StartOffset: s.StartOffset(), ID: s.ID()}
+	}
+	return &api.SegmentCursor{
+		StartOffset: rapid.Int64Range(-1, 400).Draw(t, "start"),
+		ID:          api.UUIDFromBits(rapid.Uint64().Draw(t, "most"), rapid.Uint64().Draw(t, "least")),
+	}
+}
+
+// TestAfterIsTheTailOfAll compares with a scan of the list.
+func TestAfterIsTheTailOfAll(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := drawList(t)
+		all := slices.Collect(list.All)
+		place := drawPlace(t, all)
+		want := slices.DeleteFunc(slices.Clone(all), func(s *index.Segment) bool {
+			return s.Metadata().Cursor().Compare(*place) <= 0
+		})
+		if got := slices.Collect(list.After(place)); !slices.Equal(got, want) {
+			t.Fatalf("after %v: got %d segments, want the last %d", place, len(got), len(want))
+		}
+		stop := rapid.IntRange(1, 200).Draw(t, "stop")
+		if got := take(list, place, stop); !slices.Equal(got, want[:min(stop, len(want))]) {
+			t.Fatalf("after %v, up to %d: got %d segments", place, stop, len(got))
+		}
+	})
+}
+
+func take(list index.List, place *api.SegmentCursor, most int) []*index.Segment {
+	var taken []*index.Segment
+	for s := range list.After(place) {
+		if taken = append(taken, s); len(taken) == most {
+			break
+		}
+	}
+	return taken
+}
+
+func TestAfterNilIsAll(t *testing.T) {
+	list := benchPartition(100).Snapshot().ListRemoteLogSegments()
+	if got := slices.Collect(list.After(nil)); !slices.Equal(got, slices.Collect(list.All)) {
+		t.Errorf("got %d segments, want all 100", len(got))
+	}
+}
+
+func TestAfterOfADeletedPartitionIsEmpty(t *testing.T) {
+	p := benchPartition(3)
+	p.Put(&codec.Row{Kind: codec.RowPartition, Delete: api.RemotePartitionDeleteMetadata{
+		TopicIdPartition: tip, State: api.DeletePartitionFinished,
+	}})
+	for s := range p.Snapshot().ListRemoteLogSegments().After(&api.SegmentCursor{StartOffset: -1}) {
+		t.Errorf("got %v", s.ID())
+	}
+}
+
+// BenchmarkPage reads 100 segments from the middle of a list; the time hardly depends
+// on the list.
+func BenchmarkPage(b *testing.B) {
+	for _, segments := range []int{1_000, 100_000} {
+		list := benchPartition(segments).Snapshot().ListRemoteLogSegments()
+		middle := &api.SegmentCursor{StartOffset: int64(segments) * 50}
+		b.Run(fmt.Sprint(segments), func(b *testing.B) {
+			for b.Loop() {
+				total = int64(len(take(list, middle, 100)))
+			}
+		})
+	}
+}

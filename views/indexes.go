@@ -1,0 +1,175 @@
+package views
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/syndtr/goleveldb/leveldb"
+
+	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/store"
+	"github.com/tieredlog/rlmm/internal/table"
+	"github.com/tieredlog/rlmm/views/index"
+)
+
+// identity is what makes two TopicIdPartitions the same: the name doesn't.
+type identity struct {
+	topicID   api.UUID
+	partition int32
+}
+
+func identityOf(tip api.TopicIdPartition) identity { return identity{tip.TopicID, tip.Partition} }
+
+// indexed is an index in memory, and whether it was asked since the last trim.
+type indexed struct {
+	*index.Partition
+	used atomic.Bool
+}
+
+// indexes are the indexes of one metadata partition's user partitions. Each is built
+// from the rows when it is first asked for. Look-ups take no lock.
+type indexes struct{ byPartition sync.Map } // identity → *indexed
+
+func (x *indexes) get(id identity) (*index.Partition, bool) {
+	v, ok := x.byPartition.Load(id)
+	if !ok {
+		return nil, false
+	}
+	i := v.(*indexed) //nolint:forcetypeassert // nothing else is stored
+	if !i.used.Load() {
+		i.used.Store(true)
+	}
+	return i.Partition, true
+}
+
+// change keeps the index up to date, if there is one.
+func (x *indexes) change(c store.Change) error {
+	if c.Key == "" {
+		return nil
+	}
+	key, err := codec.ParseKey(c.Key)
+	if err != nil {
+		return err
+	}
+	v, ok := x.byPartition.Load(identityOf(key.ID.TopicIdPartition))
+	if !ok {
+		return nil
+	}
+	i := v.(*indexed) //nolint:forcetypeassert // as above
+	if c.Value == nil {
+		i.Remove(key.ID.ID)
+		return nil
+	}
+	row, err := codec.DecodeRow(key, c.Value)
+	if err == nil {
+		i.Put(&row)
+	}
+	return err
+}
+
+// build makes the index of a partition from the rows on disk. A partition without
+// rows gets none: anybody can ask for any number of those.
+func (x *indexes) build(s *store.Store, tip api.TopicIdPartition) (*index.Partition, error) {
+	built, rows := &indexed{Partition: index.New()}, 0
+	start, limit := codec.PartitionRange(tip)
+	for r, err := range s.Rows(start, limit) {
+		if err != nil {
+			return nil, err
+		}
+		row, err := table.DecodeRow(string(r.Key), r.Value)
+		if err != nil {
+			return nil, err
+		}
+		built.Put(&row)
+		rows++
+	}
+	if rows > 0 {
+		built.used.Store(true)
+		x.byPartition.Store(identityOf(tip), built)
+	}
+	return built.Partition, nil
+}
+
+// trim drops indexes that weren't asked since the last trim while they hold more than
+// limit segments in all.
+func (x *indexes) trim(limit int64) {
+	var total int64
+	for _, v := range x.byPartition.Range {
+		total += segmentsOf(v)
+	}
+	for id, v := range x.byPartition.Range {
+		if total <= limit {
+			return
+		}
+		if !v.(*indexed).used.Swap(false) { //nolint:forcetypeassert // as above
+			x.byPartition.Delete(id)
+			total -= segmentsOf(v)
+		}
+	}
+}
+
+func segmentsOf(v any) int64 {
+	return int64(v.(*indexed).Snapshot().ListRemoteLogSegments().Len()) //nolint:forcetypeassert // as above
+}
+
+func (x *indexes) clear() { x.byPartition.Clear() }
+
+// snapshot returns the present state of a user partition.
+func (p *partition) snapshot(tip api.TopicIdPartition) (*index.Snapshot, error) {
+	if !p.ready.isOpen() {
+		return nil, p.notReady()
+	}
+	if i, ok := p.indexes.get(identityOf(tip)); ok {
+		return i.Snapshot(), nil
+	}
+	i, err := p.buildIndex(tip)
+	if err != nil {
+		return nil, err
+	}
+	return i.Snapshot(), nil
+}
+
+func (p *partition) buildIndex(tip api.TopicIdPartition) (*index.Partition, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i, ok := p.indexes.get(identityOf(tip)); ok {
+		return i, nil
+	}
+	if p.store == nil || !p.ready.isOpen() {
+		return nil, p.notReady()
+	}
+	if err := p.store.Flush(); err != nil {
+		return nil, p.readError(err)
+	}
+	i, err := p.indexes.build(p.store, tip)
+	if err != nil {
+		return nil, p.readError(err)
+	}
+	p.indexes.trim(p.m.indexShare())
+	return i, nil
+}
+
+// flushed returns the store for a scan, with all that reads may see on disk. The scan
+// sees the rows as they are when it begins, and fails when the store is closed.
+func (p *partition) flushed() (*store.Store, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.store == nil || !p.ready.isOpen() {
+		return nil, p.notReady()
+	}
+	if err := p.store.Flush(); err != nil {
+		return nil, p.readError(err)
+	}
+	return p.store, nil
+}
+
+// readError is a failed read of the store. One that was closed meanwhile is unassigned,
+// or being rebuilt.
+func (p *partition) readError(err error) error {
+	if errors.Is(err, leveldb.ErrClosed) {
+		return p.notReady()
+	}
+	return &api.IOError{Op: "read the local store", Err: err}
+}

@@ -1,0 +1,300 @@
+package views
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/IBM/sarama"
+	"github.com/lovoo/goka"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/store"
+)
+
+// Manager is the remote log metadata manager on the topic: the whole contract of
+// [api.TopicBasedRemoteLogMetadataManager] for a broker process to embed. It is safe
+// for concurrent use. A fleet of processors must run somewhere; without one nothing is
+// ever applied.
+type Manager struct {
+	cfg        Config
+	cluster    *kafka.Cluster
+	consumer   sarama.Consumer
+	emitter    *goka.Emitter
+	publishing *semaphore.Weighted
+	partitions int32
+
+	// ctx ends with Shutdown; flushed is closed when it has finished.
+	ctx      context.Context
+	cancel   context.CancelFunc
+	finish   sync.Once
+	flushed  chan struct{}
+	flushErr error
+	closing  sync.Once
+	closeErr error
+
+	reconciling sync.Mutex // one ReconcileAssignment after the other
+	views       atomic.Pointer[map[int32]*partition]
+
+	resets, foreign, stale atomic.Int64
+}
+
+var _ api.TopicBasedRemoteLogMetadataManager = (*Manager)(nil)
+
+// NewManager connects to the cluster and returns a manager that consumes nothing until
+// ReconcileAssignment. The metadata topic and the table must be there. Close frees
+// what it holds.
+func NewManager(ctx context.Context, cfg Config) (*Manager, error) {
+	cfg = cfg.Defaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cluster, err := kafka.Connect(ctx, cfg.Kafka)
+	if err != nil {
+		return nil, err
+	}
+	m := &Manager{cfg: cfg, cluster: cluster, publishing: semaphore.NewWeighted(maxPublishing), flushed: make(chan struct{})}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.views.Store(&map[int32]*partition{})
+	if err := m.connect(ctx); err != nil {
+		m.cancel()
+		return nil, errors.Join(err, cluster.Close())
+	}
+	return m, nil
+}
+
+func (m *Manager) connect(ctx context.Context) error {
+	input, _, err := m.topics(ctx)
+	if err != nil {
+		return err
+	}
+	m.partitions = input.Partitions
+	for _, topic := range []string{m.cfg.MetadataTopic, m.cfg.table()} {
+		if _, err := m.cluster.Ensure(ctx, kafka.TopicSpec{Name: topic}, false); err != nil {
+			return err
+		}
+	}
+	limit, err := m.cluster.TopicConfigInt(ctx, input.Name, "max.message.bytes")
+	if err != nil {
+		return err
+	}
+	if m.consumer, err = sarama.NewConsumerFromClient(m.cluster.Client()); err != nil {
+		return err
+	}
+	m.emitter, err = newEmitter(m.cfg.Kafka, input, int(limit))
+	return err
+}
+
+// topics asks for both topics and returns what the state is made from now.
+func (m *Manager) topics(ctx context.Context) (input kafka.Topic, id store.Identity, err error) {
+	if input, err = m.cluster.Topic(ctx, m.cfg.MetadataTopic); err != nil {
+		return input, id, err
+	}
+	if m.partitions != 0 && input.Partitions != m.partitions {
+		return input, id, mismatch(input, m.partitions)
+	}
+	rows, err := m.cluster.Topic(ctx, m.cfg.table())
+	if err != nil {
+		return input, id, fmt.Errorf("%w (a processor creates it)", err)
+	}
+	if rows.Partitions != input.Partitions {
+		return input, id, mismatch(rows, input.Partitions)
+	}
+	return input, store.Identity{ClusterID: m.cluster.ID(), MetadataTopicID: input.ID, TableTopicID: rows.ID}, nil
+}
+
+func mismatch(t kafka.Topic, want int32) error {
+	return &kafka.MismatchError{Topic: t.Name, Setting: "the partition count", Want: fmt.Sprint(want), Got: fmt.Sprint(t.Partitions)}
+}
+
+// expect is what the local store of a partition must fit now.
+func (m *Manager) expect(ctx context.Context, number int32) (store.Expect, error) {
+	_, id, err := m.topics(ctx)
+	if err != nil {
+		return store.Expect{}, err
+	}
+	end, err := m.cluster.EndOffset(ctx, m.cfg.table(), number)
+	if err != nil {
+		return store.Expect{}, err
+	}
+	maxAge, err := m.cluster.TombstoneAge(ctx, m.cfg.table())
+	return store.Expect{Identity: id, TableEnd: end, MaxAge: maxAge / 2}, err
+}
+
+func (m *Manager) consumerOf(number int32) goka.SaramaConsumerBuilder {
+	return func([]string, string) (sarama.Consumer, error) { return singleConsumer{m.consumer, number}, nil }
+}
+
+func (m *Manager) assigned(number int32) (*partition, bool) {
+	p, ok := (*m.views.Load())[number]
+	return p, ok
+}
+
+// indexShare is how many segments one metadata partition's indexes may hold.
+func (m *Manager) indexShare() int64 {
+	return m.cfg.MaxIndexedSegments / int64(max(1, len(*m.views.Load())))
+}
+
+// ReconcileAssignment implements [api.TopicBasedRemoteLogMetadataManager].
+func (m *Manager) ReconcileAssignment(ctx context.Context, desired []int32) error {
+	for _, number := range desired {
+		if number < 0 || number >= m.partitions {
+			return &api.InvalidArgumentError{Field: "metadata partition", Reason: fmt.Sprintf("%d is not within 0 to %d", number, m.partitions-1)}
+		}
+	}
+	m.reconciling.Lock()
+	defer m.reconciling.Unlock()
+	if m.ctx.Err() != nil {
+		return api.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return m.replace(desired)
+}
+
+// replace makes the desired partitions the assigned ones, in one step for readers.
+func (m *Manager) replace(desired []int32) error {
+	old := *m.views.Load()
+	next := make(map[int32]*partition, len(desired))
+	for _, number := range desired {
+		if p, ok := old[number]; ok {
+			next[number] = p
+		} else if next[number] == nil {
+			next[number] = startPartition(m, number)
+		}
+	}
+	m.views.Store(&next)
+	var errs []error
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for number, p := range old {
+		if next[number] == nil {
+			wg.Go(func() {
+				err := p.stop()
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			})
+		}
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// AssignedMetadataPartitions implements [api.TopicBasedRemoteLogMetadataManager].
+func (m *Manager) AssignedMetadataPartitions() []int32 {
+	return slices.Sorted(maps.Keys(*m.views.Load()))
+}
+
+// MetadataPartitions is the partition count of the metadata topic.
+func (m *Manager) MetadataPartitions() int32 { return m.partitions }
+
+// ClusterID is Kafka's cluster id.
+func (m *Manager) ClusterID() string { return m.cluster.ID() }
+
+// CommittedOffset implements [api.TopicBasedRemoteLogMetadataManager]. Of a partition
+// that isn't assigned it reads the store on disk, after a ReconcileAssignment that may
+// be closing it.
+func (m *Manager) CommittedOffset(number int32) int64 {
+	if number < 0 || number >= m.partitions {
+		return -1
+	}
+	if p, ok := m.assigned(number); ok {
+		return p.committed()
+	}
+	m.reconciling.Lock()
+	defer m.reconciling.Unlock()
+	if p, ok := m.assigned(number); ok {
+		return p.committed()
+	}
+	return store.Peek(m.dir(number)).Applied
+}
+
+// Ready returns nil when every assigned metadata partition is ready, else an error
+// that is ErrNotReady and names each that isn't. Without any it is ready.
+func (m *Manager) Ready() error {
+	var errs []error
+	views := *m.views.Load()
+	for _, number := range slices.Sorted(maps.Keys(views)) {
+		if p := views[number]; !p.ready.isOpen() {
+			errs = append(errs, p.notReady())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// WaitReady waits until every metadata partition that is assigned now is ready. It
+// gives up, with the error of one that isn't, when that is unassigned or the manager
+// shut down meanwhile, and with all their errors when the context ends.
+func (m *Manager) WaitReady(ctx context.Context) error {
+	for _, p := range *m.views.Load() {
+		select {
+		case <-p.ready.whenOpen():
+		case <-p.done:
+			if !p.ready.isOpen() {
+				return p.notReady()
+			}
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), m.Ready())
+		}
+	}
+	return nil
+}
+
+// Shutdown implements [api.TopicBasedRemoteLogMetadataManager].
+func (m *Manager) Shutdown() {
+	m.cancel()
+	m.finish.Do(func() {
+		go func() {
+			defer close(m.flushed)
+			m.flushErr = m.finishUp()
+		}()
+	})
+}
+
+// finishUp waits for what runs, and flushes.
+func (m *Manager) finishUp() error {
+	m.reconciling.Lock()
+	defer m.reconciling.Unlock()
+	var errs []error
+	for _, p := range *m.views.Load() {
+		<-p.done
+		errs = append(errs, p.flush())
+	}
+	return errors.Join(append(errs, m.emitter.Finish())...)
+}
+
+// ShutdownAndFlush implements [api.TopicBasedRemoteLogMetadataManager].
+func (m *Manager) ShutdownAndFlush(ctx context.Context) error {
+	m.Shutdown()
+	select {
+	case <-m.flushed:
+		return m.flushErr
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Close shuts down, flushes and frees the connections and the local store: reads fail
+// from then on with ErrNotReady. It may be called more than once.
+func (m *Manager) Close() error {
+	m.closing.Do(func() { m.closeErr = m.close() })
+	return m.closeErr
+}
+
+func (m *Manager) close() error {
+	errs := []error{m.ShutdownAndFlush(context.Background())}
+	m.reconciling.Lock()
+	defer m.reconciling.Unlock()
+	for _, p := range *m.views.Load() {
+		errs = append(errs, p.close())
+	}
+	return errors.Join(append(errs, m.consumer.Close(), m.cluster.Close())...)
+}

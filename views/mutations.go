@@ -1,0 +1,342 @@
+package views
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/IBM/sarama"
+	"github.com/lovoo/goka"
+
+	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/table"
+	"github.com/tieredlog/rlmm/processor/fold"
+)
+
+// AddRemoteLogSegmentMetadata implements [api.RemoteLogMetadataManager].
+func (m *Manager) AddRemoteLogSegmentMetadata(ctx context.Context, metadata api.RemoteLogSegmentMetadata) (api.Position, error) {
+	if err := metadata.Validate(); err != nil {
+		return api.NotPublished, err
+	}
+	if metadata.State != api.CopySegmentStarted {
+		return api.NotPublished, &api.InvalidAddError{ID: metadata.ID, State: metadata.State}
+	}
+	return m.mutate(ctx, metadata)
+}
+
+// UpdateRemoteLogSegmentMetadata implements [api.RemoteLogMetadataManager].
+func (m *Manager) UpdateRemoteLogSegmentMetadata(ctx context.Context, update api.RemoteLogSegmentMetadataUpdate) (api.Position, error) {
+	return m.mutate(ctx, update)
+}
+
+// PutRemotePartitionDeleteMetadata implements [api.RemoteLogMetadataManager].
+func (m *Manager) PutRemotePartitionDeleteMetadata(ctx context.Context, metadata api.RemotePartitionDeleteMetadata) (api.Position, error) {
+	return m.mutate(ctx, metadata)
+}
+
+// mutate publishes an event and waits for the fleet's verdict on just that record.
+func (m *Manager) mutate(ctx context.Context, event api.RemoteLogMetadata) (api.Position, error) {
+	if err := event.Validate(); err != nil {
+		return api.NotPublished, err
+	}
+	if m.ctx.Err() != nil {
+		return api.NotPublished, api.ErrClosed
+	}
+	p, err := m.partitionFor(event.Partition())
+	if err != nil {
+		return api.NotPublished, err
+	}
+	ctx, cancel := m.mutationContext(ctx)
+	defer cancel()
+	if event, err = p.prepare(ctx, event); err != nil {
+		return api.NotPublished, err
+	}
+	return p.publish(ctx, event)
+}
+
+// mutationContext ends with the caller's, after consume.wait, and with Shutdown.
+func (m *Manager) mutationContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancelWait := context.WithTimeoutCause(ctx, m.cfg.ConsumeWait, errConsumeWait)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(m.ctx, func() { cancel(api.ErrClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		cancelWait()
+	}
+}
+
+// errConsumeWait ends a mutation that took longer than consume.wait.
+var errConsumeWait = errors.New("consume wait is over")
+
+// prepare fills in the topic's name and refuses what the state forbids.
+func (p *partition) prepare(ctx context.Context, event api.RemoteLogMetadata) (api.RemoteLogMetadata, error) {
+	if !p.ready.isOpen() {
+		return nil, p.notReady()
+	}
+	event, err := p.named(event)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.verdict(event); err == nil || errors.Is(err, api.ErrIO) {
+		return event, err
+	}
+	// The view may be behind: what it forbids may have become valid meanwhile.
+	if err := p.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	return event, p.verdict(event)
+}
+
+// catchUp waits until the view has applied all that is on the metadata topic now.
+func (p *partition) catchUp(ctx context.Context) error {
+	end, err := p.end(ctx)
+	if err != nil {
+		return p.topicError(err)
+	}
+	if _, err := p.awaitEnd(ctx, end); err != nil {
+		return &api.NotReadyError{MetadataPartition: p.number, Assigned: true, Applied: p.progress.appliedOffset(), Target: end - 1, Err: err}
+	}
+	return nil
+}
+
+// verdict is what the fold would say now.
+func (p *partition) verdict(event api.RemoteLogMetadata) error {
+	key := codec.EventKey(event)
+	value, err := p.value(key)
+	if err != nil {
+		return err
+	}
+	row, err := decodeRow(key, value)
+	if err != nil {
+		return err
+	}
+	_, outcome := fold.Fold(row, event, 0)
+	return outcomeError(event, outcome, row)
+}
+
+func (p *partition) value(key string) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.store == nil {
+		return nil, p.notReady()
+	}
+	value, err := p.store.Get(key)
+	if err != nil {
+		return nil, p.readError(err)
+	}
+	return value, nil
+}
+
+func decodeRow(key string, value []byte) (*codec.Row, error) {
+	if value == nil {
+		return nil, nil
+	}
+	row, err := table.DecodeRow(key, value)
+	if err != nil {
+		return nil, &api.IOError{Op: "read a row", Err: err}
+	}
+	return &row, nil
+}
+
+// publish puts the event on the topic and waits for its outcome.
+func (p *partition) publish(ctx context.Context, event api.RemoteLogMetadata) (api.Position, error) {
+	if err := p.m.publishing.Acquire(ctx, 1); err != nil {
+		return api.NotPublished, waitError(ctx)
+	}
+	flight := p.progress.takeOff()
+	acked := p.emit(event)
+	select {
+	case a := <-acked:
+		if a.err != nil {
+			p.progress.land(flight)
+			return api.NotPublished, publishError(a.err)
+		}
+		if a.offset <= flight.since {
+			p.progress.land(flight)
+			return p.elsewhere(a.offset, flight.since)
+		}
+		return p.await(ctx, event, a.offset, p.progress.landAt(flight, a.offset))
+	case <-ctx.Done():
+		go func() { // the acknowledgement comes in the end, or its failure
+			<-acked
+			p.progress.land(flight)
+		}()
+		return api.NotPublished, publishError(fmt.Errorf("not acknowledged yet: %w", context.Cause(ctx)))
+	}
+}
+
+// waitError is why an event wasn't published when the context has ended.
+func waitError(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if errors.Is(err, api.ErrClosed) {
+		return api.ErrClosed
+	}
+	return &api.IOError{Op: "wait to publish", Err: err}
+}
+
+// elsewhere is what becomes of an event at an offset that was applied before it was
+// published: it lies on another topic than the one that the state was made from.
+func (p *partition) elsewhere(offset, applied int64) (api.Position, error) {
+	at := api.Position{MetadataPartition: p.number, Offset: offset}
+	return at, &api.TimeoutError{Position: at, Err: p.truncated(applied, offset+1)}
+}
+
+// ack is a broker's answer to a publish.
+type ack struct {
+	offset int64
+	err    error
+}
+
+// emit publishes the event; the answer always comes.
+func (p *partition) emit(event api.RemoteLogMetadata) <-chan ack {
+	acked := make(chan ack, 1)
+	promise, err := p.m.emitter.Emit(codec.EventKey(event), event)
+	if err != nil {
+		p.m.publishing.Release(1)
+		acked <- ack{err: &api.InvalidArgumentError{Field: "event", Reason: err.Error()}}
+		return acked
+	}
+	promise.ThenWithMessage(func(msg *sarama.ProducerMessage, err error) {
+		p.m.publishing.Release(1)
+		if err != nil {
+			acked <- ack{err: err}
+			return
+		}
+		acked <- ack{offset: msg.Offset}
+	})
+	return acked
+}
+
+func publishError(err error) error {
+	var tooLarge sarama.ConfigurationError // sarama's own check of the size
+	switch {
+	case errors.Is(err, goka.ErrEmitterAlreadyClosed):
+		return api.ErrClosed
+	case errors.Is(err, api.ErrInvalidArgument):
+		return err
+	case errors.As(err, &tooLarge):
+		return &api.InvalidArgumentError{Field: "event", Reason: err.Error()}
+	}
+	return &api.IOError{Op: "publish the event", Err: err}
+}
+
+// await waits for the answer to the event at the offset.
+func (p *partition) await(ctx context.Context, event api.RemoteLogMetadata, offset int64, answers chan *answer) (api.Position, error) {
+	at := api.Position{MetadataPartition: p.number, Offset: offset}
+	select {
+	case a := <-answers:
+		if a == nil {
+			return at, &api.OutcomeUnknownError{Position: at}
+		}
+		row, err := decodeRow(a.key, a.value)
+		if err != nil {
+			return at, err
+		}
+		return at, outcomeError(event, a.outcome, row)
+	case <-ctx.Done():
+		p.progress.forget(offset, answers)
+		err := context.Cause(ctx)
+		if errors.Is(err, errConsumeWait) {
+			err = nil
+		}
+		return at, &api.TimeoutError{Position: at, Err: err}
+	}
+}
+
+// outcomeError is the outcome as the contract's error. row is the row that refused the
+// event, which a refusal leaves as it was.
+func outcomeError(event api.RemoteLogMetadata, outcome codec.Outcome, row *codec.Row) error {
+	switch e := event.(type) {
+	case api.RemoteLogSegmentMetadata:
+		if outcome == codec.OutcomeInvalidAdd {
+			return invalidAdd(e, row)
+		}
+	case api.RemoteLogSegmentMetadataUpdate:
+		switch outcome {
+		case codec.OutcomeSegmentNotFound:
+			return &api.SegmentNotFoundError{ID: e.ID}
+		case codec.OutcomeInvalidSegmentTransition:
+			return &api.InvalidSegmentTransitionError{ID: e.ID, From: row.Segment.State, To: e.State}
+		}
+	case api.RemotePartitionDeleteMetadata:
+		if outcome == codec.OutcomeInvalidPartitionDeleteTransition {
+			return invalidDelete(e, row)
+		}
+	}
+	if outcome.Rejected() {
+		return &api.InvalidArgumentError{Field: "event", Reason: "the fleet refused it: " + outcome.String()}
+	}
+	return nil
+}
+
+func invalidAdd(e api.RemoteLogSegmentMetadata, row *codec.Row) error {
+	err := &api.InvalidAddError{ID: e.ID, State: e.State}
+	if row != nil && row.Kind == codec.RowSegment {
+		err.Known = &row.Segment
+	}
+	return err
+}
+
+func invalidDelete(e api.RemotePartitionDeleteMetadata, row *codec.Row) error {
+	from := api.DeletePartitionNone
+	if row != nil {
+		from = row.Delete.State
+	}
+	return &api.InvalidPartitionDeleteTransitionError{TopicIdPartition: e.TopicIdPartition, From: from, To: e.State}
+}
+
+// named fills in the name of a topic that the event leaves out and the state knows.
+func (p *partition) named(event api.RemoteLogMetadata) (api.RemoteLogMetadata, error) {
+	tip := event.Partition()
+	if tip.Topic != "" {
+		return event, nil
+	}
+	name, err := p.topicName(tip)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, &api.InvalidArgumentError{Field: "topic", Reason: "needed, since the partition isn't known"}
+	}
+	switch e := event.(type) {
+	case api.RemoteLogSegmentMetadata:
+		e.ID.TopicIdPartition.Topic = name
+		return e, nil
+	case api.RemoteLogSegmentMetadataUpdate:
+		e.ID.TopicIdPartition.Topic = name
+		return e, nil
+	case api.RemotePartitionDeleteMetadata:
+		e.TopicIdPartition.Topic = name
+		return e, nil
+	}
+	return event, nil
+}
+
+// topicName is the name that the partition's rows carry; empty when there are none.
+func (p *partition) topicName(tip api.TopicIdPartition) (string, error) {
+	s, err := p.flushed()
+	if err != nil {
+		return "", err
+	}
+	start, limit := codec.PartitionRange(tip)
+	for r, err := range s.Rows(start, limit) {
+		if err != nil {
+			return "", p.readError(err)
+		}
+		row, err := table.DecodeRow(string(r.Key), r.Value)
+		if err != nil {
+			return "", p.readError(err)
+		}
+		return rowTopic(row), nil
+	}
+	return "", nil
+}
+
+func rowTopic(row codec.Row) string {
+	if row.Kind == codec.RowPartition {
+		return row.Delete.TopicIdPartition.Topic
+	}
+	return row.Segment.ID.TopicIdPartition.Topic
+}

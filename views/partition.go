@@ -1,0 +1,331 @@
+package views
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lovoo/goka"
+	"github.com/lovoo/goka/storage"
+
+	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/store"
+	"github.com/tieredlog/rlmm/internal/table"
+	"github.com/tieredlog/rlmm/processor"
+)
+
+// unknownTarget is the target of a partition whose end offset isn't known yet.
+const unknownTarget = -1
+
+// partition is the view of one metadata partition: a goka view of that partition of
+// the table, its store, and the indexes over it.
+type partition struct {
+	number   int32
+	m        *Manager
+	log      *slog.Logger
+	progress *progress
+
+	// ready and cause are what reads are gated by; target is the offset that must be
+	// applied first.
+	ready  *gate
+	target atomic.Int64
+	cause  atomic.Pointer[error]
+	// identity is what the store was made from.
+	identity atomic.Pointer[store.Identity]
+	// following is whether the view is behind its recovery. Only the view's own
+	// goroutines use it, one after the other.
+	following bool
+
+	cancel context.CancelFunc
+	done   chan struct{} // closed when run has returned
+
+	// mu makes one step of a change to the store and to the index over it, and guards
+	// the store's replacement.
+	mu      sync.Mutex
+	store   *store.Store // nil until it is opened
+	closed  bool
+	indexes indexes
+}
+
+func startPartition(m *Manager, number int32) *partition {
+	ctx, cancel := context.WithCancel(m.ctx)
+	p := &partition{
+		number: number, m: m, log: m.cfg.Logger.With("metadataPartition", number),
+		progress: newProgress(-1), ready: newGate(), cancel: cancel, done: make(chan struct{}),
+	}
+	p.target.Store(unknownTarget)
+	go p.run(ctx)
+	return p
+}
+
+// run keeps a goka view running until the context ends.
+func (p *partition) run(ctx context.Context) {
+	defer close(p.done)
+	for pause := newPause(); ; pause.wait(ctx) {
+		started := time.Now()
+		err := p.runOnce(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(started) > time.Minute {
+			pause = newPause()
+		}
+		// A view that returns without cancellation has failed, also without an error.
+		p.log.Warn("view ended, starting it again", "error", err)
+		p.fail(err)
+	}
+}
+
+func (p *partition) runOnce(ctx context.Context) error {
+	end, err := p.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	p.following = false
+	recovered := make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	view, err := p.newView(ctx, end, recovered)
+	if err != nil {
+		return err
+	}
+	var readiness sync.WaitGroup
+	readiness.Go(func() { p.becomeReady(ctx, recovered) })
+	err = view.Run(ctx)
+	cancel()
+	readiness.Wait()
+	return err
+}
+
+func (p *partition) newView(ctx context.Context, end int64, recovered chan struct{}) (*goka.View, error) {
+	m := p.m
+	atEnd := func() error {
+		if err := p.sameTable(ctx); err != nil {
+			return err
+		}
+		p.following = true
+		close(recovered)
+		return nil
+	}
+	build := func(string, int32) (storage.Storage, error) {
+		return &viewStorage{p.store, end, sync.OnceValue(atEnd)}, nil
+	}
+	return goka.NewView(m.cfg.Kafka.Bootstrap, goka.Table(m.cfg.table()), nopCodec{},
+		goka.WithViewTopicManagerBuilder(func([]string) (goka.TopicManager, error) {
+			return singleTopicManager{kafka.TopicManager{Cluster: m.cluster}, p.number}, nil
+		}),
+		goka.WithViewConsumerSaramaBuilder(m.consumerOf(p.number)),
+		goka.WithViewStorageBuilder(build),
+		goka.WithViewCallback(func(u goka.UpdateContext, _ storage.Storage, key string, value []byte) error {
+			return p.update(ctx, u, key, value)
+		}),
+		goka.WithViewLogger(kafka.GokaLogger{Logger: p.log}),
+	)
+}
+
+// viewStorage is the store as goka's view gets it: the view doesn't own it, so that
+// reads go on when the view has ended.
+type viewStorage struct {
+	*store.Store
+	end   int64        // the table's, when the view was started
+	atEnd func() error // is called when recovery has reached it
+}
+
+// MarkRecovered fails when the end isn't reached: goka's recovery can stop half way
+// without an error.
+func (s *viewStorage) MarkRecovered() error {
+	if at := s.Position().Table; at < s.end-1 {
+		return fmt.Errorf("recovery ended at table offset %d, before the end %d", at, s.end)
+	}
+	if err := s.Store.MarkRecovered(); err != nil {
+		return err
+	}
+	return s.atEnd()
+}
+
+// Close flushes.
+func (s *viewStorage) Close() error { return s.Flush() }
+
+// nopCodec is for the view's own look-ups, which nobody uses.
+type nopCodec struct{}
+
+func (nopCodec) Encode(any) ([]byte, error)   { return nil, errors.ErrUnsupported }
+func (nopCodec) Decode(b []byte) (any, error) { return b, nil }
+
+// openStore opens the store, or checks the open one against the table as it is now. It
+// returns the table's end.
+func (p *partition) openStore(ctx context.Context) (end int64, err error) {
+	want, err := p.m.expect(ctx, p.number)
+	if err != nil {
+		return 0, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return 0, api.ErrClosed
+	}
+	reset := store.ResetNone
+	if p.store == nil {
+		p.store, reset, err = store.Open(p.m.dir(p.number), p.m.cfg.Store, want)
+	} else if reset, err = p.store.Check(want); reset != store.ResetNone && err == nil {
+		p.ready.set(false)
+		p.indexes.clear()
+		err = p.store.Close()
+		if err == nil {
+			p.store, _, err = store.Open(p.m.dir(p.number), p.m.cfg.Store, want)
+		}
+	}
+	if reset != store.ResetNone {
+		p.m.resets.Add(1)
+		p.log.Warn("local store moved aside, rebuilding it", "reason", string(reset))
+	}
+	if err == nil {
+		p.identity.Store(&want.Identity)
+		p.progress.reset(p.store.Position().Applied)
+	}
+	return want.TableEnd, err
+}
+
+// update applies a table record.
+func (p *partition) update(ctx context.Context, u goka.UpdateContext, key string, value []byte) error {
+	r, err := table.Parse(key, value, u.Headers(), u.Timestamp())
+	if err != nil {
+		p.m.foreign.Add(1)
+		p.log.Warn("foreign record in the table", "offset", u.Offset(), "error", err)
+		return nil
+	}
+	if err := p.belongs(ctx, r, u.Offset()); err != nil {
+		p.fail(err) // goka wraps without unwrapping
+		return err
+	}
+	applied, err := p.apply(r)
+	switch {
+	case err != nil:
+		return err
+	case !applied:
+		p.m.stale.Add(1)
+		p.log.Warn("stale record in the table", "offset", u.Offset(), "source", r.Source)
+	case r.Kind == table.Answer:
+		p.progress.apply(r.Source, answer{r.Outcome, r.Key, r.Value})
+	case r.Kind == table.Progress:
+		p.progress.advanceTo(r.Source)
+	}
+	return nil
+}
+
+// belongs returns an error for a record of a table that is made from another metadata
+// topic, that lacks its beginning, or that isn't the one that the store is made from.
+// Kafka's consumers go by names: when a table is deleted, created again and filled while
+// they lose sight of it, they read on in the new one, and what lies below their offset
+// there is missing. So where answers are missing the table's id is asked for.
+func (p *partition) belongs(ctx context.Context, r table.Record, offset int64) error {
+	want := *p.identity.Load()
+	told := r.Kind == table.Progress || r.Kind == table.Fence
+	if told && (r.TopicID != want.MetadataTopicID || r.ClusterID != want.ClusterID) {
+		have := store.Identity{ClusterID: r.ClusterID, MetadataTopicID: r.TopicID, TableTopicID: want.TableTopicID}
+		return &store.IdentityError{Have: have, Want: want}
+	}
+	if err := processor.CheckFenced(r, p.m.cfg.table(), p.number, offset); err != nil {
+		return err
+	}
+	if p.following && p.skips(r) {
+		return p.sameTable(ctx)
+	}
+	return nil
+}
+
+// skips tells whether there were input records that the table should have answered
+// before this record, and didn't here.
+func (p *partition) skips(r table.Record) bool {
+	applied := p.progress.appliedOffset()
+	return r.Kind == table.Answer && r.Source > applied+1 || r.Kind == table.Progress && r.Source > applied
+}
+
+// sameTable returns an error when the table isn't the one that the store is made from.
+func (p *partition) sameTable(ctx context.Context) error {
+	_, now, err := p.m.topics(ctx)
+	if err == nil && now.TableTopicID != p.identity.Load().TableTopicID {
+		err = errors.New("the table was deleted and created again")
+	}
+	return err
+}
+
+// apply changes the store and the index in one step.
+func (p *partition) apply(r table.Record) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	applied, err := table.Apply(p.store, r)
+	if !applied || err != nil {
+		return applied, err
+	}
+	return true, p.indexes.change(r.Change())
+}
+
+// stop ends the view and closes the store.
+func (p *partition) stop() error {
+	p.cancel()
+	<-p.done
+	return p.close()
+}
+
+func (p *partition) close() error {
+	p.ready.set(false)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if p.store == nil {
+		return nil
+	}
+	err := p.store.Close()
+	p.store = nil
+	return err
+}
+
+// flush writes what is applied to disk.
+func (p *partition) flush() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.store == nil {
+		return nil
+	}
+	return p.store.Flush()
+}
+
+// committed is the input offset that the store holds on disk.
+func (p *partition) committed() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.store == nil {
+		return store.Peek(p.m.dir(p.number)).Applied
+	}
+	return p.store.Committed().Applied
+}
+
+func (m *Manager) dir(number int32) string {
+	return filepath.Join(m.cfg.DataDir, "views", strconv.Itoa(int(number)))
+}
+
+// pause grows from try to try, with jitter so that partitions don't try in step.
+type pause time.Duration
+
+func newPause() *pause {
+	p := pause(50 * time.Millisecond)
+	return &p
+}
+
+func (p *pause) wait(ctx context.Context) {
+	d := time.Duration(*p)
+	*p = pause(min(2*d, 5*time.Second))
+	select {
+	case <-ctx.Done():
+	case <-time.After(d/2 + rand.N(d)):
+	}
+}

@@ -1,0 +1,50 @@
+package views
+
+import (
+	"fmt"
+
+	"github.com/IBM/sarama"
+
+	"github.com/tieredlog/rlmm/internal/kafka"
+)
+
+// goka's view takes a whole topic. The two wrappers here show it one partition of the
+// table as partition 0 of a topic with one partition, over a client that all share.
+
+type singleTopicManager struct {
+	kafka.TopicManager
+	partition int32
+}
+
+func (m singleTopicManager) Partitions(string) ([]int32, error) { return []int32{0}, nil }
+
+func (m singleTopicManager) GetOffset(topic string, _ int32, at int64) (int64, error) {
+	return m.TopicManager.GetOffset(topic, m.partition, at)
+}
+
+type singleConsumer struct {
+	sarama.Consumer
+	partition int32
+}
+
+func (singleConsumer) Partitions(string) ([]int32, error) { return []int32{0}, nil }
+
+func (c singleConsumer) ConsumePartition(topic string, partition int32, offset int64) (sarama.PartitionConsumer, error) {
+	if partition != 0 {
+		return nil, fmt.Errorf("a view of one partition asked for partition %d", partition)
+	}
+	return c.Consumer.ConsumePartition(topic, c.partition, offset)
+}
+
+func (c singleConsumer) HighWaterMarks() map[string]map[int32]int64 {
+	marks := map[string]map[int32]int64{}
+	for topic, partitions := range c.Consumer.HighWaterMarks() {
+		if mark, ok := partitions[c.partition]; ok {
+			marks[topic] = map[int32]int64{0: mark}
+		}
+	}
+	return marks
+}
+
+// Close leaves the consumer to the other views.
+func (singleConsumer) Close() error { return nil }
