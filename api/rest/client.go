@@ -11,10 +11,9 @@ import (
 )
 
 // Client is a [api.RemoteLogMetadataManager], and a [api.SegmentIterator], that asks a
-// server of [NewHandler]. Its
-// methods return what the server's manager returned: the same values, positions and
-// typed errors. Errors below those (a NotReadyError's Err) keep their type when they
-// are the contract's or a context's, else their text.
+// server of [NewHandler]. Its methods return what the server's manager returned: the
+// same values, positions and typed errors. Errors below those (a NotReadyError's Err)
+// keep their type when they are the contract's or a context's, else their text.
 //
 // When the server can't be reached, the context ends or the answer is not of this API,
 // the error is an [api.IOError]; of a mutation it isn't known then whether the event

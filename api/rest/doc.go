@@ -41,5 +41,6 @@
 // What fails before the first segment is an ordinary [Error]. What fails after it cuts
 // the connection: over HTTP/1.1 the last chunk is missing, over HTTP/2 the stream is
 // reset, and a client library reports an unexpected end. Only an answer that ends in
-// order is whole. Since HTTP/1.0 can't tell, lines aren't sent over it.
+// order is whole. Since HTTP/1.0 can't tell, lines aren't sent over it; a proxy between
+// [Client] and server must speak HTTP/1.1 to both.
 package rest

@@ -66,7 +66,8 @@ func (c *Client) iterate(ctx context.Context, tip api.TopicIdPartition, q url.Va
 	}
 }
 
-// openLines minds the type of the answer: an empty body of another one is no empty list.
+// openLines minds the type of the answer, since an empty body of another one is no empty
+// list, and that its end can be told from a cut.
 func (c *Client) openLines(ctx context.Context, to call) (io.ReadCloser, error) {
 	response, refusal, err := c.open(ctx, to)
 	switch {
@@ -75,12 +76,23 @@ func (c *Client) openLines(ctx context.Context, to call) (io.ReadCloser, error) 
 	case refusal != nil:
 		return nil, to.typed(refusal)
 	}
-	given := response.Header.Get("Content-Type")
-	if mediaType, _, _ := mime.ParseMediaType(given); mediaType != typeLines {
+	if err := checkLines(response); err != nil {
 		_ = response.Body.Close()
-		return nil, to.failed(badAnswer(fmt.Errorf("it is %.60q, not %s", given, typeLines)))
+		return nil, to.failed(badAnswer(err))
 	}
 	return response.Body, nil
+}
+
+func checkLines(response *http.Response) error {
+	given := response.Header.Get("Content-Type")
+	if mediaType, _, _ := mime.ParseMediaType(given); mediaType != typeLines {
+		return fmt.Errorf("it is %.60q, not %s", given, typeLines)
+	}
+	hasEnd := response.ContentLength >= 0 || len(response.TransferEncoding) > 0 || response.Uncompressed
+	if response.ProtoMajor == 1 && !hasEnd {
+		return errors.New("it has no end but its connection's")
+	}
+	return nil
 }
 
 // readSegments reads a segment from each line.

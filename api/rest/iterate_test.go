@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -90,18 +89,15 @@ func TestClientNoticesAListThatFails(t *testing.T) {
 
 func TestClientGoesOnAfterACut(t *testing.T) {
 	want := numbered(1000)
-	f := &fake{segments: slices.Clone(want)}
-	f.segments[700].State = 9 // can't be written
-	c := connectTo(t, f)
-	got, err := read(t, c.Segments(t.Context(), tip, nil))
+	got, err := read(t, connectTo(t, failing(700, api.ErrIO)).Segments(t.Context(), tip, nil))
 	isIO(t, err)
 	if len(got) == 0 {
 		t.Fatal("nothing before the cut")
 	}
-	f.segments[700].State = want[700].State
-	rest, err := read(t, c.Segments(t.Context(), tip, got[len(got)-1].Cursor()))
+	c := connectTo(t, &fake{segments: want})
+	others, err := read(t, c.Segments(t.Context(), tip, got[len(got)-1].Cursor()))
 	diff(t, "error", err, nil)
-	diff(t, "segments", append(got, rest...), want)
+	diff(t, "segments", append(got, others...), want)
 }
 
 // serveLines answers with a body as it is given; a cut one ends like a broken
@@ -154,6 +150,24 @@ func TestClientOfOtherLines(t *testing.T) {
 				t.Errorf("%q doesn't say %q", err, test.message)
 			}
 		})
+	}
+}
+
+// An answer that lasts until its connection ends can't be told from one that was cut.
+func TestClientRefusesLinesWithoutAnEnd(t *testing.T) {
+	c := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		connection, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer connection.Close()
+		_, _ = io.WriteString(connection, "HTTP/1.0 200 OK\r\nContent-Type: "+lines+"\r\n\r\n"+string(golden(t))+"\n")
+	}))
+	got, err := read(t, c.Segments(t.Context(), tip, nil))
+	diff(t, "segments", len(got), 0)
+	isIO(t, err)
+	if !strings.Contains(err.Error(), "no end") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -79,7 +79,8 @@ func TestRead(t *testing.T) {
 
 func TestReadEndsWhenAsked(t *testing.T) {
 	n := 0
-	for range Read(strings.NewReader(strings.Repeat(`{"partition":1}`+"\n", 5))) {
+	for _, err := range Read(strings.NewReader(strings.Repeat(`{"partition":1}`+"\n", 5))) {
+		noError(t, err)
 		if n++; n == 2 {
 			break
 		}
@@ -89,16 +90,16 @@ func TestReadEndsWhenAsked(t *testing.T) {
 
 func TestReadTellsOfTheReader(t *testing.T) {
 	broken := errors.New("broken")
-	in := io.MultiReader(strings.NewReader(`{"partition":1}`+"\n"), errReader{broken})
+	in := io.MultiReader(strings.NewReader(`{"partition":1}`+"\n"), failing{broken})
 	got, err := collect(in)
 	if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "line 2: ") || len(got) != 1 {
 		t.Fatalf("got %v, %v", got, err)
 	}
 }
 
-type errReader struct{ error }
+type failing struct{ error }
 
-func (r errReader) Read([]byte) (int, error) { return 0, r.error }
+func (r failing) Read([]byte) (int, error) { return 0, r.error }
 
 func TestReadLongLine(t *testing.T) {
 	value := strings.Repeat("ab", 2<<20)

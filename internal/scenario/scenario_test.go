@@ -23,7 +23,7 @@ func TestEveryScriptCanBeRead(t *testing.T) {
 		}
 		queries := 0
 		for _, step := range steps {
-			if step.event == nil {
+			if !step.IsEvent() {
 				queries++
 			}
 		}

@@ -88,3 +88,6 @@ func (s Script) Steps(tip func(name string) api.TopicIdPartition) ([]Step, error
 	}
 	return steps, nil
 }
+
+// IsEvent tells whether the step is an event, not a query.
+func (s Step) IsEvent() bool { return s.event != nil }

@@ -15,8 +15,8 @@ func TestDamagedLog(t *testing.T) {
 	for name, typ := range map[string]storage.FileType{"journal": storage.TypeJournal, "manifest": storage.TypeManifest} {
 		t.Run(name, func(t *testing.T) {
 			var table []Change
-			for i := range int64(12) {
-				table = append(table, set(fmt.Sprint("k", i%5), fmt.Sprint(i), i))
+			for i := range int64(5) {
+				table = append(table, set(fmt.Sprint("k", i%3), fmt.Sprint(i), i))
 			}
 			d, _ := following(t, table...)
 			fds, _ := d.List(typ)

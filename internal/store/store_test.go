@@ -248,7 +248,8 @@ func bytesOrNil(s string) []byte {
 
 func TestRowsEndsWhenAsked(t *testing.T) {
 	_, s := following(t, set("a", "1", 0), set("b", "1", 1))
-	for row := range s.Rows(nil, nil) {
+	for row, err := range s.Rows(nil, nil) {
+		noError(t, err)
 		if string(row.Key) != "a" {
 			t.Fatalf("went on to %q", row.Key)
 		}

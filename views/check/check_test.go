@@ -239,6 +239,23 @@ func TestPlanted(t *testing.T) {
 			want:    []string{"misplaced PAYMENTS/s2: lies in metadata partition 39, belongs in 30 of 50"},
 		},
 		{
+			name: "partition after partition",
+			table: newTable(join(
+				copied(orders, 1, 0, 99, epochs(0, 0)), copied(orders, 2, 150, 199, epochs(0, 150)),
+				copied(payments, 3, 0, 99, epochs(0, 0)), copied(payments, 4, 150, 199, epochs(0, 150)),
+			)...),
+			plant: func(t *table) {
+				t.rows[codec.PartitionKey(orders)] = ""
+				t.rows[codec.PartitionKey(payments)] = ""
+			},
+			want: []string{
+				"row ORDERS: byte 0: version: needs 1 bytes, 0 are left",
+				"gap ORDERS (orders): epoch 0: no finished segment holds 100 to 149",
+				"row PAYMENTS: byte 0: version: needs 1 bytes, 0 are left",
+				"gap PAYMENTS (payments): epoch 0: no finished segment holds 100 to 149",
+			},
+		},
+		{
 			name:  "bytes that are no row",
 			table: newTable(added(orders, 1, 0, 99, epochs(0, 0))),
 			plant: func(t *table) {

@@ -74,7 +74,8 @@ type Report struct {
 	// Rows counts the rows, Partitions the user partitions among them and Segments the
 	// rows of segments that aren't deleted.
 	Rows, Partitions, Segments int
-	// Findings are in the order of their keys, those of a partition by kind.
+	// Findings are in the order of partitions' keys: of each first what is wrong with rows,
+	// then by kind.
 	Findings []Finding
 }
 

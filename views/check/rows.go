@@ -75,6 +75,12 @@ type partition struct {
 	rows []codec.Row
 }
 
+// is tells whether the partition is this one, whatever its name.
+func (p *partition) is(tip api.TopicIdPartition) bool {
+	return p.tip.TopicID == tip.TopicID && p.tip.Partition == tip.Partition
+}
+
+// add takes in the next row. The rows of a partition lie together.
 func (c *checker) add(key string, value []byte) {
 	c.report.Rows++
 	c.last = key
@@ -84,6 +90,9 @@ func (c *checker) add(key string, value []byte) {
 		return
 	}
 	tip := k.ID.TopicIdPartition
+	if c.current != nil && !c.current.is(tip) {
+		c.endPartition()
+	}
 	row, err := codec.DecodeRow(k, value)
 	if err == nil {
 		err = invalid(&row)
@@ -96,10 +105,9 @@ func (c *checker) add(key string, value []byte) {
 	c.in(tip, &row)
 }
 
-// in keeps the row with those of its partition, which lie together.
+// in keeps the row with those of its partition.
 func (c *checker) in(tip api.TopicIdPartition, row *codec.Row) {
-	if c.current == nil || c.current.tip.TopicID != tip.TopicID || c.current.tip.Partition != tip.Partition {
-		c.endPartition()
+	if c.current == nil {
 		tip.Topic = nameOf(row)
 		c.current = &partition{tip: tip}
 		c.report.Partitions++
