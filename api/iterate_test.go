@@ -77,8 +77,10 @@ func TestIteratorOfLists(t *testing.T) {
 
 func TestIteratorOfListsStops(t *testing.T) {
 	steps := 0
-	for range api.IteratorOf(listing{segments: threeSegments()}).Segments(t.Context(), tip, nil) {
-		steps++
+	for _, err := range api.IteratorOf(listing{segments: threeSegments()}).Segments(t.Context(), tip, nil) {
+		if steps++; err != nil {
+			t.Error(err)
+		}
 		break
 	}
 	if steps != 1 {

@@ -146,25 +146,3 @@ func connected(ctx context.Context, t *testing.T, cfg views.Config) *views.Manag
 		}
 	}
 }
-
-// caughtUp waits until the manager has applied all that is on the topic for the
-// partition.
-func caughtUp(t *testing.T, m *views.Manager, tip api.TopicIdPartition) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	for {
-		ok, err := m.CaughtUp(ctx, tip)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if ok {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatal("not caught up in time")
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}

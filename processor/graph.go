@@ -11,8 +11,6 @@ import (
 	"github.com/tieredlog/rlmm/processor/fold"
 )
 
-const purgeVisitor = "purge"
-
 // rowOverhead is what a table record needs beside its row, and a rejected event beside
 // its raw bytes: key, headers, framing.
 const rowOverhead = 2 << 10
@@ -21,19 +19,19 @@ const rowOverhead = 2 << 10
 // length.
 const maxReason = 256
 
-// graph is the goka group graph: one input, one table, the rejected events, and the
-// visitor that purges.
+// graph is the goka group graph: one input, one table, and the rejected events.
 func (i *instance) graph() *goka.GroupGraph {
 	return goka.DefineGroup(goka.Group(i.cfg.Group),
 		goka.Input(goka.Stream(i.cfg.MetadataTopic), inputCodec{}, i.process),
 		goka.Output(goka.Stream(i.cfg.rejected()), rawCodec{}),
 		goka.Persist(rawCodec{}),
-		goka.Visitor(purgeVisitor, purge),
 	)
 }
 
 // process answers one input record with one table record.
 func (i *instance) process(ctx goka.Context, msg any) {
+	i.rowLocks[ctx.Partition()].Lock()
+	defer i.rowLocks[ctx.Partition()].Unlock()
 	in := msg.(input) //nolint:forcetypeassert // inputCodec gives nothing else
 	if codec.IsHidden(ctx.Key()) {
 		outcome, reason := in.refusal(ctx.Partition(), i.partitions)

@@ -38,6 +38,9 @@ type instance struct {
 	onRunning        func([]int32)
 
 	maintaining sync.WaitGroup
+	// rowLocks, one a partition, make one step of reading a row and sending what
+	// follows from it.
+	rowLocks []sync.Mutex
 
 	mu     sync.Mutex
 	stores map[int32]*recovering
@@ -102,6 +105,7 @@ func (i *instance) ensureTopics(ctx context.Context) error {
 		return err
 	}
 	i.partitions = input.Partitions
+	i.rowLocks = make([]sync.Mutex, i.partitions)
 	i.identity = store.Identity{ClusterID: i.cluster.ID(), MetadataTopicID: input.ID, TableTopicID: rows.ID}
 	return nil
 }

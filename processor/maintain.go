@@ -2,7 +2,6 @@ package processor
 
 import (
 	"context"
-	"maps"
 	"time"
 )
 
@@ -50,32 +49,27 @@ func (i *instance) maintain(ctx context.Context, claims []int32) {
 // purge takes rows that may be the last to tell a position, so the position that is
 // written and acknowledged must hold them all.
 func (i *instance) maintainOnce(ctx context.Context, claims []int32) error {
-	markers, err := i.findPurgeable(ctx, claims)
-	if err != nil {
-		return err
+	found := make(map[int32]purgeable, len(claims))
+	for _, p := range claims {
+		st, err := i.recovered(p)
+		if err != nil {
+			return err
+		}
+		if found[p], err = findPurgeable(ctx, st, time.Now().Add(-i.cfg.PurgeAfter)); err != nil {
+			return err
+		}
 	}
 	if err := i.writePositions(ctx, claims); err != nil {
 		return err
 	}
-	if len(markers) == 0 {
-		return nil
-	}
-	i.log.Info("purging markers", "markers", len(markers))
-	return i.goka.VisitAll(ctx, purgeVisitor, markers)
-}
-
-func (i *instance) findPurgeable(ctx context.Context, claims []int32) (purgeable, error) {
-	all := purgeable{}
-	for _, p := range claims {
-		st, err := i.recovered(p)
-		if err != nil {
-			return nil, err
+	for p, markers := range found {
+		if len(markers) == 0 {
+			continue
 		}
-		found, err := findPurgeable(ctx, st, time.Now().Add(-i.cfg.PurgeAfter))
-		if err != nil {
-			return nil, err
+		i.log.Info("purging markers", "partition", p, "markers", len(markers))
+		if err := i.purge(ctx, p, markers); err != nil {
+			return err
 		}
-		maps.Copy(all, found)
 	}
-	return all, nil
+	return nil
 }

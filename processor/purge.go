@@ -5,8 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/lovoo/goka"
-
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/store"
@@ -107,18 +105,46 @@ func (g *purgeGroup) collect(into purgeable) {
 	}
 }
 
-// purge is goka's visitor: it removes a row that findPurgeable named and that hasn't
-// changed since.
-func purge(ctx goka.Context, meta any) {
-	offset, ok := meta.(purgeable)[ctx.Key()]
-	if !ok {
-		return
+// purge removes the rows that findPurgeable named, unless they have changed since, and
+// waits for the acknowledgements. goka's visitor would look at every row for that, and
+// one that ends with its session races with those it has left.
+func (i *instance) purge(ctx context.Context, partition int32, markers purgeable) error {
+	st, err := i.recovered(partition)
+	if err != nil {
+		return err
 	}
-	value, _ := ctx.Value().([]byte)
-	if value == nil {
-		return
+	acks := make(chan error, len(markers))
+	for key, offset := range markers {
+		if err := i.purgeRow(partition, st, key, offset, acks); err != nil {
+			return err
+		}
 	}
-	if row, err := table.DecodeRow(ctx.Key(), value); err == nil && row.Offset == offset {
-		ctx.Delete(goka.WithCtxEmitHeaders(table.PurgeHeaders(offset)))
+	for range markers {
+		select {
+		case err := <-acks:
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
+	return nil
+}
+
+// purgeRow sends the tombstone of one row, in one step with the look at the row.
+func (i *instance) purgeRow(partition int32, st *store.Store, key string, offset int64, acks chan<- error) error {
+	i.rowLocks[partition].Lock()
+	defer i.rowLocks[partition].Unlock()
+	value, err := st.Get(key)
+	if err != nil {
+		return err
+	}
+	if row, err := table.DecodeRow(key, value); err != nil || row.Offset != offset {
+		acks <- nil // it is gone or was changed
+		return nil
+	}
+	promise := i.writer.EmitWithHeaders(i.cfg.table(), key, nil, table.PurgeHeaders(offset))
+	promise.Then(func(err error) { acks <- err })
+	return nil
 }

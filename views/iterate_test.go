@@ -108,16 +108,16 @@ func TestIterate(t *testing.T) {
 
 // damage changes all that can be reached from what reads return.
 func damage(t *testing.T, m *views.Manager) {
+	t.Helper()
 	want := slices.Clone(listed(t, m))
-	for s := range m.Segments(t.Context(), iteratedTip, nil) {
-		s.StartOffset, s.State, s.LeaderEpochs = -7, api.DeleteSegmentFinished, api.LeaderEpochs{}
-	}
-	returned := append(listed(t, m), listed(t, m)...)
-	for i := range returned {
-		for j := range returned[i].CustomMetadata.Bytes() {
-			returned[i].CustomMetadata.Bytes()[j] = 99
+	for _, returned := range [][]api.RemoteLogSegmentMetadata{
+		listed(t, m), collect(t, m.Segments(t.Context(), iteratedTip, nil)),
+	} {
+		for i := range returned {
+			copy(returned[i].CustomMetadata.Bytes(), "damage")
+			returned[i].Cursor().StartOffset = -7
 		}
-		returned[i] = api.RemoteLogSegmentMetadata{}
+		clear(returned)
 	}
 	sameSegments(t, "list", listed(t, m), want)
 	sameSegments(t, "iterator", collect(t, m.Segments(t.Context(), iteratedTip, nil)), want)
@@ -125,6 +125,7 @@ func damage(t *testing.T, m *views.Manager) {
 
 // changeMeanwhile adds a segment at the end while it iterates.
 func changeMeanwhile(t *testing.T, m *views.Manager) {
+	t.Helper()
 	before := listed(t, m)
 	segments := m.Segments(t.Context(), iteratedTip, nil)
 	var got []api.RemoteLogSegmentMetadata

@@ -30,7 +30,10 @@ func TestMemoryWithEpochBounds(t *testing.T) {
 
 func TestHTTPOverMemory(t *testing.T) {
 	apitest.Run(t, apitest.Config{
-		New: func(t *testing.T) api.RemoteLogMetadataManager { return overHTTP(t, apitest.NewManager()) },
+		New: func(t *testing.T) api.RemoteLogMetadataManager {
+			t.Helper()
+			return overHTTP(t, apitest.NewManager())
+		},
 	})
 }
 

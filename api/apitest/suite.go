@@ -10,8 +10,9 @@ import (
 type Config struct {
 	// New returns a manager that is ready for every partition and allows mutations. It is
 	// called for each test, and cleans up with [testing.T.Cleanup]. It may return the same
-	// manager each time, and others may use that one too: every test takes a new random
-	// topic id and looks at nothing else.
+	// manager each time, with whatever it holds: every test takes a new random topic id and
+	// looks at nothing else. While the suite runs nobody else may publish on that
+	// manager's topic, since a test may find it not caught up then.
 	New func(t *testing.T) api.RemoteLogMetadataManager
 	// Bounded tells that HighestOffsetForEpoch gives Kafka's value
 	// (highest.offset.bounds=epoch): bounded by the epoch within each segment, never going
@@ -48,7 +49,7 @@ func Run(t *testing.T, c Config) {
 		{"update", updateRules},
 		{"custom metadata", customMetadataRules},
 		{"partition delete", deleteRules},
-		{"query", queryRules()},
+		{"query", scriptRules(queryScripts)},
 		{"unknown partition", unknownPartitionRules},
 		{"argument", argumentRules},
 		{"topic name", topicNameRules},

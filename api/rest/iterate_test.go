@@ -203,7 +203,10 @@ func TestReturnedSegmentsCannotBeDamaged(t *testing.T) {
 	want := numbered(3)
 	c := connectTo(t, f)
 	for _, source := range []api.SegmentIterator{c, api.IteratorOf(f)} {
-		for s := range source.Segments(t.Context(), tip, nil) {
+		for s, err := range source.Segments(t.Context(), tip, nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			shape := rest.NewSegment(s)
 			shape.CustomMetadata[0], shape.SegmentLeaderEpochs[0].Offset = 99, 99
 			copy(s.CustomMetadata.Bytes(), "damage")

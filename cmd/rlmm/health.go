@@ -37,7 +37,7 @@ func health(ctx context.Context, url string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read from
+	defer resp.Body.Close()
 	if _, err := io.Copy(out, io.LimitReader(resp.Body, 1<<20)); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func load(cmd *cobra.Command, f clusterFlags, file string) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close() //nolint:errcheck // only read from
+	defer in.Close()
 	n, err := recording.Publish(cmd.Context(), settings, f.topic, recording.Read(in))
 	if err != nil {
 		return fmt.Errorf("%s: after %d published records: %w", file, n, err)

@@ -17,8 +17,8 @@ import (
 const rate = 1500
 
 // trouble runs two members under load, makes trouble at random times for a while, lets
-// them finish, and checks. trouble gets both members and is called again and again.
-func trouble(t *testing.T, make func(w *world, members []*member)) *world {
+// them finish, and checks. harm gets both members and is called again and again.
+func trouble(t *testing.T, harm func(w *world, members []*member)) *world {
 	t.Helper()
 	w := newWorld(t, kafkatest.Bootstrap(t))
 	members := []*member{w.newMember(), w.newMember()}
@@ -30,7 +30,7 @@ func trouble(t *testing.T, make func(w *world, members []*member)) *world {
 	published := w.load(ctx, rate)
 	for n := 0; ctx.Err() == nil; n++ {
 		w.pause(ctx, 500*time.Millisecond, 2500*time.Millisecond)
-		make(w, members)
+		harm(w, members)
 	}
 	t.Logf("published %d events", <-published)
 	w.awaitAnswers()
