@@ -136,7 +136,7 @@ func TestManyLargeRejections(t *testing.T) {
 	t.Parallel()
 	c := rlmmtest.NewCluster(t, 1)
 	c.CreateTopics()
-	junk := make([]recording.Event, 300)
+	junk := make([]recording.Event, 150)
 	for i := range junk {
 		junk[i] = rlmmtest.Raw(0, bytes.Repeat([]byte{9}, 20_000))
 	}
