@@ -29,7 +29,8 @@ func TestDefaults(t *testing.T) {
 		{"nothing", processor.Config{}, shown{"__remote_log_metadata", "rlmm", 50, 3, 2, 24 * time.Hour, time.Hour}},
 		{"one replica", processor.Config{ReplicationFactor: 1}, shown{"__remote_log_metadata", "rlmm", 50, 1, 1, 24 * time.Hour, time.Hour}},
 		{
-			"everything", processor.Config{MetadataTopic: "m", Group: "g", Partitions: 5, ReplicationFactor: 4, MinISR: 3, PurgeAfter: 2, MaintainEvery: 1},
+			"everything",
+			processor.Config{MetadataTopic: "m", Group: "g", Partitions: 5, ReplicationFactor: 4, MinISR: 3, PurgeAfter: 2, MaintainEvery: 1},
 			shown{"m", "g", 5, 4, 3, 2, 1},
 		},
 	} {

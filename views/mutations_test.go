@@ -524,7 +524,7 @@ func TestOutcomesUnderContention(t *testing.T) {
 	var wg sync.WaitGroup
 	for n := range 16 {
 		wg.Go(func() {
-			for i := range 60 {
+			for i := range 25 {
 				s := rlmmtest.Segment(tip, i%5+1, 0, 9)
 				events := []api.RemoteLogMetadata{
 					s, rlmmtest.Update(s, api.CopySegmentFinished), rlmmtest.Update(s, api.DeleteSegmentStarted),

@@ -206,7 +206,7 @@ func (p *partition) update(ctx context.Context, u goka.UpdateContext, key string
 		p.fail(err) // goka wraps without unwrapping
 		return err
 	}
-	applied, err := p.apply(r)
+	applied, err := p.apply(r, u.Offset())
 	switch {
 	case err != nil:
 		return err
@@ -258,15 +258,24 @@ func (p *partition) sameTable(ctx context.Context) error {
 	return err
 }
 
-// apply changes the store and the index in one step.
-func (p *partition) apply(r table.Record) (bool, error) {
+// apply changes the store and the index in one step. The store learns the offset now, not
+// when goka tells it after the callback: an index that is built in between is made from
+// what is on disk, and would lack the row for good.
+func (p *partition) apply(r table.Record, offset int64) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	applied, err := table.Apply(p.store, r)
 	if !applied || err != nil {
 		return applied, err
 	}
-	return true, p.indexes.change(r.Change())
+	if err := p.store.SetOffset(offset); err != nil {
+		return true, err
+	}
+	if err := p.indexes.change(r.Change()); err != nil {
+		p.indexes.clear() // each is built anew from the rows
+		return true, err
+	}
+	return true, nil
 }
 
 // stop ends the view and closes the store.

@@ -330,11 +330,11 @@ func TestLatePartition(t *testing.T) {
 	wantSegment(t, m, q, 0, 5, b.ID.ID)
 	assign(0, 1)
 	wantSegment(t, m, r, 0, 5, rlmmtest.ID(3))
-	for n := range 50 {
+	for n := range 15 {
 		c.PublishEvents(finished(rlmmtest.Segment(q, 10+n, int64(n)*10+10, int64(n)*10+19))...)
 	}
 	c.WaitFor("the last event", func() bool {
-		_, ok, err := m.RemoteLogSegmentMetadata(t.Context(), q, 0, 509)
+		_, ok, err := m.RemoteLogSegmentMetadata(t.Context(), q, 0, 159)
 		return ok && err == nil
 	})
 	close(stop)

@@ -12,7 +12,7 @@ import (
 
 // Sequences are short since a manager on a real topic takes milliseconds for each event.
 const (
-	randomSequences = 4
+	randomSequences = 3
 	randomEvents    = 50
 	randomSegments  = 10
 	randomEpochs    = 4

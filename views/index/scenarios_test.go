@@ -1,73 +1,73 @@
 package index_test
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
+	"context"
 	"testing"
 
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/scenario"
 	"github.com/tieredlog/rlmm/views/index"
 )
 
-// TestScenarios runs the scripts of testdata/scenarios; the README there is their
-// format.
+// TestScenarios runs the scripts of internal/scenario through the fold and the index: the
+// one that is kept up to date, and one that is rebuilt from the rows for each query.
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "scenarios", "*.txt"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios: %v", err)
+	scripts, err := scenario.All()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			runScenario(t, file, string(text))
-		})
+	for _, s := range scripts {
+		t.Run(s.Name, func(t *testing.T) { runScenario(t, s) })
 	}
 }
 
-func runScenario(t *testing.T, file, text string) {
-	tables := map[string]*table{"": newTable()}
-	current := tables[""]
-	for i, line := range strings.Split(text, "\n") {
-		line, _, _ = strings.Cut(line, "#")
-		words, want, _ := strings.Cut(line, "->")
-		fields, want := strings.Fields(words), strings.TrimSpace(want)
-		switch {
-		case len(fields) == 0:
-			continue
-		case fields[0] == "partition":
-			if tables[fields[1]] == nil {
-				tables[fields[1]] = newTable()
-			}
-			current = tables[fields[1]]
-			continue
-		}
-		for _, got := range current.answers(t, fields) {
-			if got != want {
-				t.Errorf("%s:%d: %s-> %s, want %s", file, i+1, words, got, want)
+func runScenario(t *testing.T, s scenario.Script) {
+	tables := tables{}
+	steps, err := s.Steps(func(name string) api.TopicIdPartition {
+		id := api.TopicIdPartition{TopicID: api.UUIDFromBits(1, uint64(1+len(tables))), Topic: name}
+		tables[id] = newTable()
+		return id
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range steps {
+		for _, got := range tables.answers(t, step) {
+			if got != step.Want {
+				t.Errorf("%s: %s -> %s, want %s", step.At, step.Text, got, step.Want)
 			}
 		}
 	}
 }
 
-// answers does what a line says: an event has one answer, its outcome unless applied;
-// a query has two, of the index and of a rebuilt one.
-func (t *table) answers(tb testing.TB, fields []string) []string {
-	if event := parseEvent(tb, fields); event != nil {
-		if outcome := t.apply(event); outcome != codec.OutcomeApplied {
-			return []string{outcome.String()}
-		}
-		return []string{""}
+// tables are the partitions of a script.
+type tables map[api.TopicIdPartition]*table
+
+// answers are the answer to an event, or those of both indexes to a query.
+func (ts tables) answers(tb testing.TB, step scenario.Step) []string {
+	tb.Helper()
+	t := ts[step.Partition]
+	switch step.Verb {
+	case "row":
+		return []string{t.rowKind(step.Segment)}
+	case "orphans":
+		return []string{orphans(t.index), orphans(t.rebuilt())}
 	}
-	if fields[0] == "row" {
-		return []string{t.rowKind(parseID(fields[1]).ID)}
+	kept := do(tb, step, asked{t, t.index.Snapshot(), step.Verb == "bounded"})
+	if step.IsEvent() {
+		return []string{kept}
 	}
-	return []string{answer(tb, t.index.Snapshot(), fields), answer(tb, t.rebuilt().Snapshot(), fields)}
+	return []string{kept, do(tb, step, asked{t, t.rebuilt().Snapshot(), step.Verb == "bounded"})}
+}
+
+func do(tb testing.TB, step scenario.Step, m api.RemoteLogMetadataManager) string {
+	tb.Helper()
+	answer, err := step.Do(tb.Context(), m)
+	if err != nil {
+		tb.Fatalf("%s: %v", step.At, err)
+	}
+	return answer
 }
 
 func (t *table) rowKind(id api.UUID) string {
@@ -78,125 +78,77 @@ func (t *table) rowKind(id api.UUID) string {
 	return map[codec.RowKind]string{codec.RowSegment: "segment", codec.RowHeadless: "headless", codec.RowMarker: "marker"}[row.Kind]
 }
 
-func parseEvent(tb testing.TB, fields []string) api.RemoteLogMetadata {
-	update := func(state api.RemoteLogSegmentState) api.RemoteLogMetadata {
-		return api.RemoteLogSegmentMetadataUpdate{ID: parseID(fields[1]), State: state}
-	}
-	switch fields[0] {
-	case "add":
-		return parseSegment(tb, fields[1:])
-	case "fin":
-		return update(api.CopySegmentFinished)
-	case "ds":
-		return update(api.DeleteSegmentStarted)
-	case "df":
-		return update(api.DeleteSegmentFinished)
-	case "pd":
-		d := api.RemotePartitionDeleteMetadata{TopicIdPartition: tip}
-		if err := d.State.UnmarshalText([]byte("DELETE_PARTITION_" + fields[1])); err != nil {
-			tb.Fatal(err)
-		}
-		return d
-	}
-	return nil
+func orphans(p *index.Partition) string { return scenario.Names(p.Snapshot().Orphans().Metadata()) }
+
+// asked is a table and a snapshot of it as far as scripts ask a manager.
+type asked struct {
+	*table
+	snapshot *index.Snapshot
+	bounded  bool
 }
 
-func parseSegment(tb testing.TB, fields []string) api.RemoteLogSegmentMetadata {
-	m := api.RemoteLogSegmentMetadata{ID: parseID(fields[0])}
-	scan(tb, fields[1], "[%d,%d]", &m.StartOffset, &m.EndOffset)
-	epochs := map[int32]int64{}
-	for _, pair := range strings.Split(strings.Trim(fields[2], "{}"), ",") {
-		var epoch int32
-		var offset int64
-		scan(tb, pair, "%d:%d", &epoch, &offset)
-		epochs[epoch] = offset
-	}
-	m.LeaderEpochs = epochsOf(epochs)
-	for _, option := range fields[3:] {
-		if option == "notxn" {
-			m.TxnIndexEmpty = true
-			continue
-		}
-		scan(tb, option, "size=%d", &m.SegmentSizeInBytes)
-	}
-	return m
+var outcomeErrors = map[codec.Outcome]error{
+	codec.OutcomeApplied: nil, codec.OutcomeInvalidAdd: api.ErrInvalidAdd, codec.OutcomeSegmentNotFound: api.ErrSegmentNotFound,
+	codec.OutcomeInvalidSegmentTransition:         api.ErrInvalidSegmentTransition,
+	codec.OutcomeInvalidPartitionDeleteTransition: api.ErrInvalidPartitionDeleteTransition,
 }
 
-func scan(tb testing.TB, text, format string, into ...any) {
-	if _, err := fmt.Sscanf(text, format, into...); err != nil {
-		tb.Fatalf("%q is not %s: %v", text, format, err)
+// publish folds an event that a manager would publish.
+func (a asked) publish(event api.RemoteLogMetadata) (api.Position, error) {
+	if err := event.Validate(); err != nil {
+		return api.NotPublished, err
 	}
+	return api.Position{Offset: a.offset}, outcomeErrors[a.apply(event)]
 }
 
-// parseID gives the names A, B, … ids of that order.
-func parseID(name string) api.RemoteLogSegmentID { return segmentID(uint64(name[0])) }
-
-func answer(tb testing.TB, s *index.Snapshot, fields []string) string {
-	var epoch int32
-	var offset int64
-	switch {
-	case fields[0] == "get":
-		scan(tb, fields[1], "%d/%d", &epoch, &offset)
-		return name(s.RemoteLogSegmentMetadata(epoch, offset))
-	case fields[0] == "next":
-		scan(tb, fields[1], "%d/%d", &epoch, &offset)
-		return name(s.NextSegmentWithTxnIndex(epoch, offset))
-	case fields[0] == "list" && len(fields) == 1:
-		return names(s.ListRemoteLogSegments())
-	case fields[0] == "orphans":
-		return names(s.Orphans())
-	case fields[0] == "total":
-		return totals(tb, s, fields[1])
-	}
-	scan(tb, fields[1], "%d", &epoch)
-	return epochAnswer(tb, s, fields[0], epoch)
+func (a asked) AddRemoteLogSegmentMetadata(_ context.Context, m api.RemoteLogSegmentMetadata) (api.Position, error) {
+	return a.publish(m)
 }
 
-func epochAnswer(tb testing.TB, s *index.Snapshot, query string, epoch int32) string {
-	switch query {
-	case "list":
-		return names(s.ListRemoteLogSegmentsByEpoch(epoch))
-	case "size":
-		return fmt.Sprint(s.RemoteLogSize(epoch))
-	case "highest":
-		return number(s.HighestOffsetForEpoch(epoch))
-	case "bounded":
-		return number(s.BoundedHighestOffsetForEpoch(epoch))
-	}
-	tb.Fatalf("unknown query %q", query)
-	return ""
+func (a asked) UpdateRemoteLogSegmentMetadata(_ context.Context, u api.RemoteLogSegmentMetadataUpdate) (api.Position, error) {
+	return a.publish(u)
 }
 
-func totals(tb testing.TB, s *index.Snapshot, text string) string {
-	var state api.RemoteLogSegmentState
-	if err := state.UnmarshalText([]byte(text)); err != nil {
-		tb.Fatal(err)
-	}
-	return fmt.Sprintf("%d/%d", s.Totals(state).Segments, s.Totals(state).Bytes)
+func (a asked) PutRemotePartitionDeleteMetadata(_ context.Context, d api.RemotePartitionDeleteMetadata) (api.Position, error) {
+	return a.publish(d)
 }
 
-func name(s *index.Segment, ok bool) string {
+func (a asked) RemoteLogSegmentMetadata(_ context.Context, _ api.TopicIdPartition, epoch int32, offset int64) (api.RemoteLogSegmentMetadata, bool, error) {
+	return found(a.snapshot.RemoteLogSegmentMetadata(epoch, offset))
+}
+
+func (a asked) NextSegmentWithTxnIndex(_ context.Context, _ api.TopicIdPartition, epoch int32, offset int64) (api.RemoteLogSegmentMetadata, bool, error) {
+	return found(a.snapshot.NextSegmentWithTxnIndex(epoch, offset))
+}
+
+func found(s *index.Segment, ok bool) (api.RemoteLogSegmentMetadata, bool, error) {
 	if !ok {
-		return "none"
+		return api.RemoteLogSegmentMetadata{}, false, nil
 	}
-	id := s.ID()
-	return string(rune(id[15]))
+	return s.Metadata(), true, nil
 }
 
-func names(l index.List) string {
-	var all []string
-	for s := range l.All {
-		all = append(all, name(s, true))
+func (a asked) HighestOffsetForEpoch(_ context.Context, _ api.TopicIdPartition, epoch int32) (int64, bool, error) {
+	highest := a.snapshot.HighestOffsetForEpoch
+	if a.bounded {
+		highest = a.snapshot.BoundedHighestOffsetForEpoch
 	}
-	if all == nil {
-		return "none"
-	}
-	return strings.Join(all, " ")
+	offset, ok := highest(epoch)
+	return offset, ok, nil
 }
 
-func number(n int64, ok bool) string {
-	if !ok {
-		return "none"
-	}
-	return fmt.Sprint(n)
+func (a asked) ListRemoteLogSegments(context.Context, api.TopicIdPartition) ([]api.RemoteLogSegmentMetadata, error) {
+	return a.snapshot.ListRemoteLogSegments().Metadata(), nil
 }
+
+func (a asked) ListRemoteLogSegmentsByEpoch(_ context.Context, _ api.TopicIdPartition, epoch int32) ([]api.RemoteLogSegmentMetadata, error) {
+	return a.snapshot.ListRemoteLogSegmentsByEpoch(epoch).Metadata(), nil
+}
+
+func (a asked) RemoteLogSize(_ context.Context, _ api.TopicIdPartition, epoch int32) (int64, error) {
+	return a.snapshot.RemoteLogSize(epoch), nil
+}
+
+func (a asked) CaughtUp(context.Context, api.TopicIdPartition) (bool, error) { return true, nil }
+
+func (a asked) IsReady(context.Context, api.TopicIdPartition) bool { return true }
