@@ -11,10 +11,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/lovoo/goka"
-
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/store"
+	"github.com/tieredlog/rlmm/internal/table"
 )
 
 // Kafka is how to reach the cluster.
@@ -102,4 +101,4 @@ func (c Config) table() string    { return TableOf(c.Group) }
 func (c Config) rejected() string { return c.Group + "-rejected" }
 
 // TableOf is the table topic of a group.
-func TableOf(group string) string { return string(goka.GroupTable(goka.Group(group))) }
+func TableOf(group string) string { return table.TopicOf(group) }

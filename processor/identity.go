@@ -8,7 +8,6 @@ import (
 
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/store"
-	"github.com/tieredlog/rlmm/internal/table"
 )
 
 // checkEvery is how often a running processor looks whether its topics are still the
@@ -79,29 +78,3 @@ func (e missingTopicError) Unwrap() error { return e.error }
 
 // Unhealable marks the error.
 func (missingTopicError) Unhealable() {}
-
-// UnfencedError says that a partition of the table doesn't begin with a fence, which is
-// every owner's first record. So the table was deleted and created again while an owner
-// went on writing, and the rows that its record stands on are nowhere.
-type UnfencedError struct {
-	Table     string
-	Partition int32
-}
-
-// Error names the remedy.
-func (e *UnfencedError) Error() string {
-	return fmt.Sprintf("%s/%d doesn't begin with a fence: the table was created again under a running processor; `rlmm reset` clears table and group",
-		e.Table, e.Partition)
-}
-
-// Unhealable marks the error.
-func (*UnfencedError) Unhealable() {}
-
-// CheckFenced returns an [UnfencedError] for the record at the table offset when it
-// shows that the table lacks what came before it.
-func CheckFenced(r table.Record, topic string, partition int32, offset int64) error {
-	if offset == 0 && r.Kind != table.Fence {
-		return &UnfencedError{topic, partition}
-	}
-	return nil
-}

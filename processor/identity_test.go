@@ -19,6 +19,7 @@ import (
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/rlmmtest"
 	"github.com/tieredlog/rlmm/internal/store"
+	"github.com/tieredlog/rlmm/internal/table"
 	"github.com/tieredlog/rlmm/processor"
 )
 
@@ -95,7 +96,7 @@ func TestMetadataTopicRecreatedUnderARunningProcessor(t *testing.T) {
 			c.RecreateTopic(rlmmtest.MetadataTopic)
 			tt.then(c)
 			fetch.Remove()
-			wantGivenUp(t, c, p, "rlmm reset")
+			_ = wantGivenUp(t, c, p, "rlmm reset") // by identity or by its end
 			if diff := cmp.Diff(rows, c.Rows()); diff != "" {
 				t.Errorf("the table changed: %s", diff)
 			}
@@ -347,7 +348,7 @@ func TestUnfencedTableIsRefused(t *testing.T) {
 			c.RecreateTopic(rlmmtest.Table)
 			c.PublishTo(&kgo.Record{Topic: r.Topic, Key: r.Key, Value: r.Value, Headers: r.Headers})
 			err := wantGivenUp(t, c, c.StartProcessor(), "rlmm reset", "rlmm-table/0")
-			if unfenced := (*processor.UnfencedError)(nil); !errors.As(err, &unfenced) {
+			if unfenced := (*table.UnfencedError)(nil); !errors.As(err, &unfenced) {
 				t.Errorf("%T: %v", err, err)
 			}
 		})
@@ -360,7 +361,10 @@ func TestPartitionsAddedUnderARunningProcessor(t *testing.T) {
 	c := rlmmtest.NewCluster(t, 2)
 	p := c.RunProcessor(soon)
 	c.AddPartitions(rlmmtest.MetadataTopic, 3)
-	wantGivenUp(t, c, p, "rlmm-table", "the partition count is 2, must be 3")
+	err := wantGivenUp(t, c, p, "rlmm-table", "the partition count is 2, must be 3")
+	if mismatch := (*kafka.MismatchError)(nil); !errors.As(err, &mismatch) {
+		t.Errorf("%T: %v", err, err)
+	}
 }
 
 // soon makes the processor look after itself every few milliseconds. It purges nothing:

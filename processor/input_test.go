@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,7 +52,7 @@ func TestKeyer(t *testing.T) {
 		{"null", home, "k", nil, codec.RejectedKey(home)},
 		{"empty", home, "", []byte{}, codec.RejectedKey(home)},
 		{"cut", home, "", add[:len(add)-3], codec.RejectedKey(home)},
-		{"more", home, "", append(add[:len(add):len(add)], 0), codec.RejectedKey(home)},
+		{"more", home, "", append(slices.Clip(add), 0), codec.RejectedKey(home)},
 		{"unknown kind", home, "", []byte{1, 42, 0}, codec.RejectedKey(home)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

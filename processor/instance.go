@@ -220,7 +220,7 @@ func (i *instance) recover(ctx goka.UpdateContext, _ storage.Storage, key string
 		i.log.Warn("foreign record in the table", "partition", ctx.Partition(), "offset", ctx.Offset(), "error", err)
 		return nil
 	}
-	if err := CheckFenced(r, i.cfg.table(), ctx.Partition(), ctx.Offset()); err != nil {
+	if err := table.CheckFenced(r, i.cfg.table(), ctx.Partition(), ctx.Offset()); err != nil {
 		i.giveUp(err)
 		return err
 	}

@@ -3,6 +3,7 @@ package processor
 import (
 	"cmp"
 	"context"
+	"maps"
 	"time"
 
 	"github.com/tieredlog/rlmm/api"
@@ -100,9 +101,7 @@ func (g *purgeGroup) collect(into purgeable) {
 			delete(g.markers, h.key)
 		}
 	}
-	for key, offset := range g.markers {
-		into[key] = offset
-	}
+	maps.Copy(into, g.markers)
 }
 
 // purge removes the rows that findPurgeable named, unless they have changed since, and

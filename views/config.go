@@ -11,7 +11,7 @@ import (
 
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/store"
-	"github.com/tieredlog/rlmm/processor"
+	"github.com/tieredlog/rlmm/internal/table"
 )
 
 // Bounds says what HighestOffsetForEpoch takes of a segment that holds several epochs.
@@ -90,4 +90,4 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (c Config) table() string { return processor.TableOf(c.Group) }
+func (c Config) table() string { return table.TopicOf(c.Group) }

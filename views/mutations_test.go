@@ -83,18 +83,18 @@ func TestOutcomes(t *testing.T) {
 	} {
 		before := end(c)
 		at, err := mutation(c, m, step.event)
-		switch want := step.want; {
-		case want == nil:
+		switch {
+		case step.want == nil:
 			if at != (api.Position{Offset: before}) || err != nil {
 				t.Errorf("%s: %v, %v; want it at %d", step.name, at, err, before)
 			}
 			continue
-		case errors.Unwrap(want) == nil && (want == api.ErrInvalidArgument):
-			if !errors.Is(err, want) {
+		case errors.Is(step.want, api.ErrInvalidArgument):
+			if !errors.Is(err, api.ErrInvalidArgument) {
 				t.Errorf("%s: %v", step.name, err)
 			}
 		default:
-			if diff := cmp.Diff(want.Error(), fmt.Sprint(err)); diff != "" {
+			if diff := cmp.Diff(step.want.Error(), fmt.Sprint(err)); diff != "" {
 				t.Errorf("%s: %s", step.name, diff)
 			}
 		}
@@ -458,7 +458,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 		<-started
 	}
 	go func() {
-		for range started { //nolint:revive // only to let the writers go on
+		for range started { // let the writers go on
 		}
 	}()
 	if err := m.ShutdownAndFlush(c.Context()); err != nil {

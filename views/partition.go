@@ -19,7 +19,6 @@ import (
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/store"
 	"github.com/tieredlog/rlmm/internal/table"
-	"github.com/tieredlog/rlmm/processor"
 )
 
 // unknownTarget is the target of a partition whose end offset isn't known yet.
@@ -172,13 +171,14 @@ func (p *partition) openStore(ctx context.Context) (end int64, err error) {
 	if p.closed {
 		return 0, api.ErrClosed
 	}
-	reset := store.ResetNone
+	var reset store.Reset
 	if p.store == nil {
 		p.store, reset, err = store.Open(p.m.dir(p.number), p.m.cfg.Store, want)
 	} else if reset, err = p.store.Check(want); reset != store.ResetNone && err == nil {
 		p.ready.set(false)
 		p.indexes.clear()
 		err = p.store.Close()
+		p.store = nil // also when that failed: the next try opens it anew
 		if err == nil {
 			p.store, _, err = store.Open(p.m.dir(p.number), p.m.cfg.Store, want)
 		}
@@ -233,7 +233,7 @@ func (p *partition) belongs(ctx context.Context, r table.Record, offset int64) e
 		have := store.Identity{ClusterID: r.ClusterID, MetadataTopicID: r.TopicID, TableTopicID: want.TableTopicID}
 		return &store.IdentityError{Have: have, Want: want}
 	}
-	if err := processor.CheckFenced(r, p.m.cfg.table(), p.number, offset); err != nil {
+	if err := table.CheckFenced(r, p.m.cfg.table(), p.number, offset); err != nil {
 		return err
 	}
 	if p.following && p.skips(r) {

@@ -16,6 +16,7 @@ import (
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/rlmmtest"
 	"github.com/tieredlog/rlmm/internal/store"
+	"github.com/tieredlog/rlmm/internal/table"
 	"github.com/tieredlog/rlmm/processor"
 	"github.com/tieredlog/rlmm/views"
 )
@@ -492,7 +493,7 @@ func TestUnfencedTable(t *testing.T) {
 	if err := m.ReconcileAssignment(c.Context(), c.All()); err != nil {
 		t.Fatal(err)
 	}
-	wantNeverReady[*processor.UnfencedError](t, c, m, tip)
+	wantNeverReady[*table.UnfencedError](t, c, m, tip)
 }
 
 // What nobody of rlmm wrote is counted and passed by.

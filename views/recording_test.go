@@ -47,10 +47,10 @@ func TestRecordingsAnswerAsKafka(t *testing.T) {
 // The recording that `rlmm dev` loads is the one whose answers are known.
 func TestBundledRecordingIsTheRealOne(t *testing.T) {
 	t.Parallel()
-	var real []recording.Event
+	var want []recording.Event
 	for _, r := range kafkatest.Recordings(t) {
 		if r.Name == "real" {
-			real = records(r.Events)
+			want = records(r.Events)
 		}
 	}
 	n := 0
@@ -58,13 +58,13 @@ func TestBundledRecordingIsTheRealOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Offset = 0; n < len(real) && !cmp.Equal(e, real[n]) {
+		if e.Offset = 0; n < len(want) && !cmp.Equal(e, want[n]) {
 			t.Fatalf("record %d differs", n)
 		}
 		n++
 	}
-	if n != len(real) {
-		t.Errorf("%d records, want %d", n, len(real))
+	if n != len(want) {
+		t.Errorf("%d records, want %d", n, len(want))
 	}
 }
 

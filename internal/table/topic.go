@@ -1,0 +1,36 @@
+package table
+
+import (
+	"fmt"
+
+	"github.com/lovoo/goka"
+)
+
+// TopicOf is the table topic of a processor fleet's group.
+func TopicOf(group string) string { return string(goka.GroupTable(goka.Group(group))) }
+
+// UnfencedError says that a partition of the table doesn't begin with a fence, which is
+// every owner's first record. So the table was deleted and created again while an owner
+// went on writing, and the rows that its record stands on are nowhere.
+type UnfencedError struct {
+	Topic     string
+	Partition int32
+}
+
+// Error names the remedy.
+func (e *UnfencedError) Error() string {
+	return fmt.Sprintf("%s/%d doesn't begin with a fence: the table was created again under a running processor; `rlmm reset` clears table and group",
+		e.Topic, e.Partition)
+}
+
+// Unhealable marks the error: no retry mends it.
+func (*UnfencedError) Unhealable() {}
+
+// CheckFenced returns an [UnfencedError] for the record at the table offset when it
+// shows that the partition lacks what came before it.
+func CheckFenced(r Record, topic string, partition int32, offset int64) error {
+	if offset == 0 && r.Kind != Fence {
+		return &UnfencedError{topic, partition}
+	}
+	return nil
+}
