@@ -97,8 +97,5 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (c Config) table() string    { return TableOf(c.Group) }
+func (c Config) table() string    { return table.TopicOf(c.Group) }
 func (c Config) rejected() string { return c.Group + "-rejected" }
-
-// TableOf is the table topic of a group.
-func TableOf(group string) string { return table.TopicOf(group) }

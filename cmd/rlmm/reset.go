@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tieredlog/rlmm/internal/kafka"
-	"github.com/tieredlog/rlmm/processor"
+	"github.com/tieredlog/rlmm/internal/table"
 )
 
 func newReset() *cobra.Command {
@@ -36,9 +36,9 @@ func reset(cmd *cobra.Command, f clusterFlags, execute bool) error {
 	if err != nil {
 		return err
 	}
-	table := processor.TableOf(f.group)
+	rows := table.TopicOf(f.group)
 	if !execute {
-		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "would delete the topic %s and the group %s; add --execute to do it\n", table, f.group)
+		_, err := fmt.Fprintf(cmd.ErrOrStderr(), "would delete the topic %s and the group %s; add --execute to do it\n", rows, f.group)
 		return err
 	}
 	cluster, err := kafka.Connect(cmd.Context(), settings)
@@ -49,9 +49,9 @@ func reset(cmd *cobra.Command, f clusterFlags, execute bool) error {
 	if err := cluster.DeleteGroup(cmd.Context(), f.group); err != nil {
 		return err
 	}
-	if err := cluster.DeleteTopic(cmd.Context(), table); err != nil {
+	if err := cluster.DeleteTopic(cmd.Context(), rows); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "deleted the topic %s and the group %s\n", table, f.group)
+	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "deleted the topic %s and the group %s\n", rows, f.group)
 	return err
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tieredlog/rlmm/integration/faults"
 	"github.com/tieredlog/rlmm/integration/kafkatest"
-	"github.com/tieredlog/rlmm/processor"
+	"github.com/tieredlog/rlmm/internal/table"
 )
 
 // rate is how many events a second the load publishes.
@@ -124,7 +124,7 @@ func TestKilledBrokerLosesNothing(t *testing.T) {
 // answered tells whether the table has an answer to the partition's last input record.
 func (w *world) answered(p int32) bool {
 	w.t.Helper()
-	input, answers := w.read(w.topic, p), w.read(processor.TableOf(w.group), p)
+	input, answers := w.read(w.topic, p), w.read(table.TopicOf(w.group), p)
 	if len(input) == 0 {
 		return true
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/tieredlog/rlmm/integration/kafkatest"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/store"
-	"github.com/tieredlog/rlmm/processor"
+	"github.com/tieredlog/rlmm/internal/table"
 )
 
 const (
@@ -328,7 +328,7 @@ func (w *world) verify() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		replay, findings := faults.CheckTable(w.read(processor.TableOf(w.group), p), want)
+		replay, findings := faults.CheckTable(w.read(table.TopicOf(w.group), p), want)
 		findings = append(findings, faults.Diff(fmt.Sprintf("table %d", p), want.Rows, replay.Rows)...)
 		for _, dir := range w.dirs {
 			rows, at, ok := w.local(dir, p)

@@ -23,7 +23,7 @@ func Connect(ctx context.Context, s Settings) (*Cluster, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	client, err := call(ctx, func() (sarama.Client, error) { return sarama.NewClient(s.Bootstrap, s.Consumer()) })
+	client, err := callOr(ctx, func() (sarama.Client, error) { return sarama.NewClient(s.Bootstrap, s.Consumer()) }, closeClient)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %v: %w", s.Bootstrap, err)
 	}
@@ -141,6 +141,12 @@ func closeBroken(b *sarama.Broker, err error) error {
 // call runs f and gives up waiting when the context ends. sarama takes no context;
 // f then goes on until its own network timeouts.
 func call[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	return callOr(ctx, f, func(T) {})
+}
+
+// callOr is call for what must be freed: late gets a value that comes after the context
+// has ended.
+func callOr[T any](ctx context.Context, f func() (T, error), late func(T)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -154,7 +160,14 @@ func call[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	case r := <-done:
 		return r.value, r.err
 	case <-ctx.Done():
+		go func() {
+			if r := <-done; r.err == nil {
+				late(r.value)
+			}
+		}()
 		var zero T
 		return zero, context.Cause(ctx)
 	}
 }
+
+func closeClient(c sarama.Client) { _ = c.Close() }

@@ -17,7 +17,12 @@ import (
 // error. The first error ends it, as does the context; what was on its way when the
 // context ended may be in the topic without being counted.
 func Publish(ctx context.Context, s kafka.Settings, topic string, events iter.Seq2[Event, error]) (int, error) {
+	limit, err := maxMessageBytes(ctx, s, topic)
+	if err != nil {
+		return 0, fmt.Errorf("publish to %s: %w", topic, err)
+	}
 	cfg := s.Producer()
+	cfg.Producer.MaxMessageBytes = limit // sarama fills batches up to this
 	cfg.Producer.Partitioner = sarama.NewManualPartitioner
 	cfg.Producer.Retry.BackoffFunc = backoff(ctx, cfg.Producer.Retry.Backoff)
 	client, err := sarama.NewClient(s.Bootstrap, cfg)
@@ -33,6 +38,17 @@ func Publish(ctx context.Context, s kafka.Settings, topic string, events iter.Se
 	defer context.AfterFunc(ctx, func() { _ = client.Close() })()
 	p := publisher{producer: producer, topic: topic}
 	return p.publish(ctx, events)
+}
+
+// maxMessageBytes is the largest batch that the topic takes.
+func maxMessageBytes(ctx context.Context, s kafka.Settings, topic string) (int, error) {
+	cluster, err := kafka.Connect(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	defer cluster.Close() //nolint:errcheck // nothing is lost
+	limit, err := cluster.TopicConfigInt(ctx, topic, "max.message.bytes")
+	return int(limit), err
 }
 
 // backoff is sarama's pause before a retry, none once the context has ended.

@@ -150,10 +150,12 @@ func Apply(s *store.Store, r Record) (bool, error) {
 	return ok, nil
 }
 
+// purges tells whether a purge is of the row as it is. A row that isn't there may have
+// been compacted away already.
 func purges(s *store.Store, r Record) (bool, error) {
 	value, err := s.Get(r.Key)
 	if value == nil || err != nil {
-		return false, err
+		return err == nil, err
 	}
 	row, err := DecodeRow(r.Key, value)
 	return err == nil && row.Offset == r.Source, err

@@ -194,8 +194,8 @@ func TestApply(t *testing.T) {
 		{"purge", []Record{first}, purge(10), true, nil, 10},
 		{"purge of an older row", []Record{first}, purge(9), false, rowValue(10), 10},
 		{"purge of a newer row", []Record{first}, purge(11), false, rowValue(10), 10},
-		{"purge of no row", nil, purge(10), false, nil, -1},
-		{"second purge", []Record{first, purge(10)}, purge(10), false, nil, 10},
+		{"purge of no row", nil, purge(10), true, nil, -1},
+		{"second purge", []Record{first, purge(10)}, purge(10), true, nil, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStore(t)
