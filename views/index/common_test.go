@@ -32,15 +32,33 @@ func (t *table) apply(event api.RemoteLogMetadata) codec.Outcome {
 }
 
 // show tells an index what is under the key now.
-func (t *table) show(key api.UUID, p *index.Partition) {
-	if row := t.rows[key]; row != nil {
-		p.Put(row)
-	} else {
-		p.Remove(key)
+func (t *table) show(key api.UUID, p *index.Partition) { t.record(key)(p) }
+
+// record is the table's record of what is under the key now: it tells an index.
+func (t *table) record(key api.UUID) func(*index.Partition) {
+	row := t.rows[key]
+	return func(p *index.Partition) {
+		if row != nil {
+			p.Put(row)
+		} else {
+			p.Remove(key)
+		}
 	}
 }
 
 // rebuilt returns an index made of the rows, in the random order of Go's maps.
+// record returns how the index reads the row under the key as it is now.
+func (t *table) record(key api.UUID) func() {
+	row := t.rows[key]
+	return func() {
+		if row == nil {
+			t.index.Remove(key)
+			return
+		}
+		t.index.Put(row)
+	}
+}
+
 func (t *table) rebuilt() *index.Partition {
 	p := index.New()
 	for key := range t.rows {

@@ -16,17 +16,20 @@ const (
 
 // TestAgainstModel drives random logs, valid and not, through fold and index, and
 // compares every query with the model after every event. At the end it compares an index
-// that was rebuilt from the rows, and one that missed some of the rows in between, as
-// after a compaction.
+// that was rebuilt from the rows, one that missed some of the rows in between, as after a
+// compaction, and the index itself after it has read the table again from an earlier
+// offset.
 func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table, model, compacted := newTable(), newModel(), index.New()
+		var read []func(*index.Partition) // the table's records, to be read again
 		for range rapid.IntRange(1, 40).Draw(t, "events") {
 			event := drawEvent(t)
 			if got, want := table.apply(event), model.apply(event); got != want {
 				t.Fatalf("%+v is %s, want %s", event, got, want)
 			}
 			compare(t, model, table.index.Snapshot())
+			read = append(read, table.record(keyOf(event)))
 			if rapid.Bool().Draw(t, "kept by compaction") {
 				table.show(keyOf(event), compacted)
 			}
@@ -36,6 +39,10 @@ func TestAgainstModel(t *testing.T) {
 		}
 		compare(t, model, compacted.Snapshot())
 		compare(t, model, table.rebuilt().Snapshot())
+		for _, again := range read[rapid.IntRange(0, len(read)).Draw(t, "read again from"):] {
+			again(table.index)
+		}
+		compare(t, model, table.index.Snapshot())
 	})
 }
 
