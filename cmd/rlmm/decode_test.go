@@ -74,8 +74,13 @@ func TestDecodeRecordingKeepsPlacesAndGoesOnPastBadRecords(t *testing.T) {
 		got = append(got, [3]any{row["metadataPartition"], row["offset"], bad})
 	}
 	want := [][3]any{
-		{7.0, 3.0, false}, {7.0, 4.0, true}, {7.0, 5.0, true}, {-1.0, -1.0, true}, {-1.0, -1.0, true},
-		{-1.0, -1.0, true}, {8.0, -1.0, false},
+		{7.0, 3.0, false},
+		{7.0, 4.0, true},
+		{7.0, 5.0, true},
+		{-1.0, -1.0, true},
+		{-1.0, -1.0, true},
+		{-1.0, -1.0, true},
+		{8.0, -1.0, false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)

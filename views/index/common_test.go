@@ -47,18 +47,6 @@ func (t *table) record(key api.UUID) func(*index.Partition) {
 }
 
 // rebuilt returns an index made of the rows, in the random order of Go's maps.
-// record returns how the index reads the row under the key as it is now.
-func (t *table) record(key api.UUID) func() {
-	row := t.rows[key]
-	return func() {
-		if row == nil {
-			t.index.Remove(key)
-			return
-		}
-		t.index.Put(row)
-	}
-}
-
 func (t *table) rebuilt() *index.Partition {
 	p := index.New()
 	for key := range t.rows {
