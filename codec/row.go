@@ -353,3 +353,12 @@ func (r *reader) block(field string) []byte {
 	}
 	return r.in.Span(int(n))
 }
+
+// CheckRowVersion returns a [RowVersionError] for a row of a newer version than this
+// reader knows, without reading it. No row is fine.
+func CheckRowVersion(value []byte) error {
+	if len(value) > 0 && value[0] > rowVersion {
+		return &RowVersionError{Version: value[0]}
+	}
+	return nil
+}

@@ -97,5 +97,8 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// storesFolder is where the stores lie in the data folder.
+const storesFolder = "processor"
+
 func (c Config) table() string    { return table.TopicOf(c.Group) }
 func (c Config) rejected() string { return c.Group + "-rejected" }

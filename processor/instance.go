@@ -175,8 +175,7 @@ func (i *instance) buildProducer(brokers []string, clientID string, hasher func(
 	if err != nil {
 		return nil, err
 	}
-	cfg := i.cfg.Kafka.Producer()
-	cfg.Producer.MaxMessageBytes = i.maxRejectedBytes // sarama fills batches up to this
+	cfg := i.cfg.Kafka.ProducerTo(i.maxRejectedBytes)
 	other, err := goka.ProducerBuilderWithConfig(cfg)(brokers, clientID, hasher)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
@@ -193,7 +192,7 @@ func (i *instance) buildStorage(topic string, p int32) (storage.Storage, error) 
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(i.cfg.DataDir, "processor", strconv.Itoa(int(p)))
+	dir := filepath.Join(i.cfg.DataDir, storesFolder, strconv.Itoa(int(p)))
 	s, reset, err := store.Open(dir, i.cfg.Store, store.Expect{Identity: i.identity, TableEnd: end, MaxAge: i.maxAge})
 	if reset != store.ResetNone {
 		i.stats.resets.Add(1)

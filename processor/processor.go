@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/store"
 )
 
 // Processor is a member of the fleet.
@@ -35,10 +37,15 @@ func New(cfg Config) (*Processor, error) {
 // Run processes until the context ends, and then returns nil. It tries again, with
 // pauses, after everything that may heal; it gives up, with an error that names the
 // remedy, on what can't: missing rights, topics that don't fit, a metadata topic that
-// was truncated or created again. It can be run again after it returned.
-func (p *Processor) Run(ctx context.Context) error {
+// was truncated or created again, a data folder that another process uses. It can be run again after it returned.
+func (p *Processor) Run(ctx context.Context) (err error) {
+	unlock, err := store.Lock(filepath.Join(p.cfg.DataDir, storesFolder))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	for pause := newBackoff(); ; pause.wait(ctx) {
-		err := p.runOnce(ctx)
+		err = p.runOnce(ctx)
 		p.setRunning(nil)
 		if ctx.Err() != nil {
 			return nil

@@ -90,4 +90,7 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// storesFolder is where the stores lie in the data folder.
+const storesFolder = "views"
+
 func (c Config) table() string { return table.TopicOf(c.Group) }

@@ -17,9 +17,6 @@ import (
 // that an emit never blocks without a context.
 const maxPublishing = 4096
 
-// batchOverhead is more than a batch takes beside its records.
-const batchOverhead = 128
-
 // eventCodec writes Kafka's record format.
 type eventCodec struct{}
 
@@ -35,8 +32,7 @@ func (eventCodec) Decode(b []byte) (any, error) { return codec.DecodeRecord(b) }
 
 // newEmitter returns an emitter for the topic, whose batches are of limit bytes at most.
 func newEmitter(s kafka.Settings, topic kafka.Topic, limit int) (*goka.Emitter, error) {
-	cfg := s.Producer()
-	cfg.Producer.MaxMessageBytes = limit - batchOverhead // sarama fills batches up to this
+	cfg := s.ProducerTo(limit)
 	build := func(brokers []string, _ string, hasher func() hash.Hash32) (goka.Producer, error) {
 		return newEventProducer(cfg, brokers, hasher, topic.Partitions)
 	}

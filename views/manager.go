@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/IBM/sarama"
 	"github.com/lovoo/goka"
@@ -25,9 +27,11 @@ import (
 type Manager struct {
 	cfg        Config
 	cluster    *kafka.Cluster
+	unlock     func() error // frees the data folder
 	consumer   sarama.Consumer
 	emitter    *goka.Emitter
 	publishing *semaphore.Weighted
+	watching   sync.WaitGroup
 	partitions int32
 
 	// ctx ends with Shutdown; flushed is closed when it has finished.
@@ -55,17 +59,22 @@ func NewManager(ctx context.Context, cfg Config) (*Manager, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	cluster, err := kafka.Connect(ctx, cfg.Kafka)
+	unlock, err := store.Lock(filepath.Join(cfg.DataDir, storesFolder))
 	if err != nil {
 		return nil, err
 	}
-	m := &Manager{cfg: cfg, cluster: cluster, publishing: semaphore.NewWeighted(maxPublishing), flushed: make(chan struct{})}
+	cluster, err := kafka.Connect(ctx, cfg.Kafka)
+	if err != nil {
+		return nil, errors.Join(err, unlock())
+	}
+	m := &Manager{cfg: cfg, cluster: cluster, unlock: unlock, publishing: semaphore.NewWeighted(maxPublishing), flushed: make(chan struct{})}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.views.Store(&map[int32]*partition{})
 	if err := m.connect(ctx); err != nil {
 		m.cancel()
-		return nil, errors.Join(err, cluster.Close())
+		return nil, errors.Join(err, cluster.Close(), unlock())
 	}
+	m.watching.Go(m.watch)
 	return m, nil
 }
 
@@ -139,6 +148,28 @@ func (m *Manager) assigned(number int32) (*partition, bool) {
 // indexShare is how many segments one metadata partition's indexes may hold.
 func (m *Manager) indexShare() int64 {
 	return m.cfg.MaxIndexedSegments / int64(max(1, len(*m.views.Load())))
+}
+
+// watchEvery is how often the topics are looked at: Kafka's clients go by names and
+// read on in a topic that was deleted and created again, or that got more partitions.
+const watchEvery = 5 * time.Second
+
+// watch makes the partitions not ready when the metadata topic isn't the one any more
+// that their state is made from.
+func (m *Manager) watch() {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-m.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		_, now, err := m.topics(m.ctx)
+		for _, p := range *m.views.Load() {
+			_ = p.compareTopic(now, err) // kept by the partition, for those who ask
+		}
+	}
 }
 
 // ReconcileAssignment implements [api.TopicBasedRemoteLogMetadataManager].
@@ -263,6 +294,7 @@ func (m *Manager) Shutdown() {
 func (m *Manager) finishUp() error {
 	m.reconciling.Lock()
 	defer m.reconciling.Unlock()
+	m.watching.Wait()
 	var errs []error
 	for _, p := range *m.views.Load() {
 		<-p.done
@@ -296,5 +328,5 @@ func (m *Manager) close() error {
 	for _, p := range *m.views.Load() {
 		errs = append(errs, p.close())
 	}
-	return errors.Join(append(errs, m.consumer.Close(), m.cluster.Close())...)
+	return errors.Join(append(errs, m.consumer.Close(), m.cluster.Close(), m.unlock())...)
 }

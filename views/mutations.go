@@ -47,7 +47,7 @@ func (m *Manager) mutate(ctx context.Context, event api.RemoteLogMetadata) (api.
 	if err != nil {
 		return api.NotPublished, err
 	}
-	ctx, cancel := m.mutationContext(ctx)
+	ctx, cancel := p.mutationContext(ctx)
 	defer cancel()
 	if event, err = p.prepare(ctx, event); err != nil {
 		return api.NotPublished, err
@@ -55,16 +55,25 @@ func (m *Manager) mutate(ctx context.Context, event api.RemoteLogMetadata) (api.
 	return p.publish(ctx, event)
 }
 
-// mutationContext ends with the caller's, after consume.wait, and with Shutdown.
-func (m *Manager) mutationContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancelWait := context.WithTimeoutCause(ctx, m.cfg.ConsumeWait, errConsumeWait)
+// mutationContext ends with the caller's, after consume.wait, with Shutdown, and when
+// the partition is no longer assigned.
+func (p *partition) mutationContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancelWait := context.WithTimeoutCause(ctx, p.m.cfg.ConsumeWait, errConsumeWait)
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(m.ctx, func() { cancel(api.ErrClosed) })
+	stop := context.AfterFunc(p.ctx, func() { cancel(p.ended()) })
 	return ctx, func() {
 		stop()
 		cancel(nil)
 		cancelWait()
 	}
+}
+
+// ended is why the partition is no longer viewed.
+func (p *partition) ended() error {
+	if p.m.ctx.Err() != nil {
+		return api.ErrClosed
+	}
+	return notAssigned(p.number)
 }
 
 // errConsumeWait ends a mutation that took longer than consume.wait.
@@ -96,6 +105,9 @@ func (p *partition) catchUp(ctx context.Context) error {
 		return p.topicError(err)
 	}
 	if _, err := p.awaitEnd(ctx, end); err != nil {
+		if errors.Is(err, api.ErrClosed) || errors.Is(err, api.ErrNotAssigned) {
+			return err
+		}
 		return &api.NotReadyError{MetadataPartition: p.number, Assigned: true, Applied: p.progress.appliedOffset(), Target: end - 1, Err: err}
 	}
 	return nil
@@ -170,8 +182,8 @@ func (p *partition) publish(ctx context.Context, event api.RemoteLogMetadata) (a
 // waitError is why an event wasn't published when the context has ended.
 func waitError(ctx context.Context) error {
 	err := context.Cause(ctx)
-	if errors.Is(err, api.ErrClosed) {
-		return api.ErrClosed
+	if errors.Is(err, api.ErrClosed) || errors.Is(err, api.ErrNotAssigned) {
+		return err
 	}
 	return &api.IOError{Op: "wait to publish", Err: err}
 }
@@ -180,7 +192,7 @@ func waitError(ctx context.Context) error {
 // published: it lies on another topic than the one that the state was made from.
 func (p *partition) elsewhere(offset, applied int64) (api.Position, error) {
 	at := api.Position{MetadataPartition: p.number, Offset: offset}
-	return at, &api.TimeoutError{Position: at, Err: p.truncated(applied, offset+1)}
+	return at, &api.TimeoutError{Position: at, Err: p.truncated(applied, offset)}
 }
 
 // ack is a broker's answer to a publish.

@@ -16,6 +16,7 @@ import (
 	"github.com/lovoo/goka/storage"
 
 	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/store"
 	"github.com/tieredlog/rlmm/internal/table"
@@ -43,6 +44,7 @@ type partition struct {
 	// goroutines use it, one after the other.
 	following bool
 
+	ctx    context.Context // ends when the partition is no longer viewed
 	cancel context.CancelFunc
 	done   chan struct{} // closed when run has returned
 
@@ -57,7 +59,7 @@ type partition struct {
 func startPartition(m *Manager, number int32) *partition {
 	ctx, cancel := context.WithCancel(m.ctx)
 	p := &partition{
-		number: number, m: m, log: m.cfg.Logger.With("metadataPartition", number),
+		number: number, m: m, ctx: ctx, log: m.cfg.Logger.With("metadataPartition", number),
 		progress: newProgress(-1), ready: newGate(), cancel: cancel, done: make(chan struct{}),
 	}
 	p.target.Store(unknownTarget)
@@ -221,7 +223,7 @@ func (p *partition) update(ctx context.Context, u goka.UpdateContext, key string
 	return nil
 }
 
-// belongs returns an error for a record of a table that is made from another metadata
+// belongs returns an error for a row of a newer version, and for a record of a table that is made from another metadata
 // topic, that lacks its beginning, or that isn't the one that the store is made from.
 // Kafka's consumers go by names: when a table is deleted, created again and filled while
 // they lose sight of it, they read on in the new one, and what lies below their offset
@@ -229,6 +231,12 @@ func (p *partition) update(ctx context.Context, u goka.UpdateContext, key string
 func (p *partition) belongs(ctx context.Context, r table.Record, offset int64) error {
 	want := *p.identity.Load()
 	told := r.Kind == table.Progress || r.Kind == table.Fence
+	if r.Kind == table.Answer {
+		// An index that isn't built yet would not notice.
+		if err := codec.CheckRowVersion(r.Value); err != nil {
+			return err
+		}
+	}
 	if told && (r.TopicID != want.MetadataTopicID || r.ClusterID != want.ClusterID) {
 		have := store.Identity{ClusterID: r.ClusterID, MetadataTopicID: r.TopicID, TableTopicID: want.TableTopicID}
 		return &store.IdentityError{Have: have, Want: want}
@@ -319,7 +327,7 @@ func (p *partition) committed() int64 {
 }
 
 func (m *Manager) dir(number int32) string {
-	return filepath.Join(m.cfg.DataDir, "views", strconv.Itoa(int(number)))
+	return filepath.Join(m.cfg.DataDir, storesFolder, strconv.Itoa(int(number)))
 }
 
 // pause grows from try to try, with jitter so that partitions don't try in step.

@@ -87,10 +87,10 @@ func (p *partition) awaitEnd(ctx context.Context, end int64) (bool, error) {
 func (p *partition) unapplied(ctx context.Context, end int64) (int64, bool, error) {
 	applied := p.progress.appliedOffset()
 	if applied >= end-1 {
-		return 0, false, nil
+		return 0, false, p.sameTopic(ctx)
 	}
 	next, found, err := p.m.cluster.FirstData(ctx, p.m.cfg.MetadataTopic, p.number, applied+1, end)
-	if err == nil && found {
+	if err == nil {
 		err = p.sameTopic(ctx)
 	}
 	return next, found, err
@@ -101,11 +101,16 @@ func (p *partition) unapplied(ctx context.Context, end int64) (int64, bool, erro
 // nothing to wait for.
 func (p *partition) sameTopic(ctx context.Context) error {
 	_, now, err := p.m.topics(ctx)
-	if err != nil {
-		return err
+	return p.compareTopic(now, err)
+}
+
+// compareTopic is sameTopic with what was asked for already.
+func (p *partition) compareTopic(now store.Identity, err error) error {
+	have := p.identity.Load()
+	if err == nil && have != nil && now.MetadataTopicID != have.MetadataTopicID {
+		err = &store.IdentityError{Have: *have, Want: now}
 	}
-	if have := *p.identity.Load(); now.MetadataTopicID != have.MetadataTopicID {
-		err = &store.IdentityError{Have: have, Want: now}
+	if err != nil && !kafka.CanHeal(err) {
 		p.fail(err)
 	}
 	return err

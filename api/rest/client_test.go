@@ -225,7 +225,7 @@ func TestClientReady(t *testing.T) {
 
 func TestClientPartitions(t *testing.T) {
 	want := []rest.Partition{{TopicID: topicID, Topic: "orders", Partition: 3, MetadataPartition: 7, Segments: 2, Bytes: 99}}
-	c := connect(t, rest.NewHandler(rest.Config{Partitions: func(context.Context) ([]rest.Partition, error) { return want, nil }}))
+	c := connect(t, rest.NewHandler(rest.Config{Manager: full(), Partitions: func(context.Context) ([]rest.Partition, error) { return want, nil }}))
 	got, err := c.Partitions(t.Context())
 	diff(t, "partitions", got, want)
 	diff(t, "error", err, nil)

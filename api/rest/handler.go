@@ -24,7 +24,7 @@ const retryAfter = "1"
 type Config struct {
 	// Manager answers the queries and publishes the mutations. One that is an
 	// [api.SegmentIterator] too is spared long lists. Without one
-	// there are only /, /healthz, /readyz and /v1/partitions. An empty
+	// there are only /, /healthz and /readyz. An empty
 	// topic name in what it is given means that the request didn't name it; the
 	// manager completes it from what it knows.
 	Manager api.RemoteLogMetadataManager
@@ -75,10 +75,10 @@ func (h *handler) routes() {
 	h.get("/{$}", h.info)
 	h.get("/healthz", h.healthz)
 	h.get("/readyz", h.readyz)
-	h.get("/v1/partitions", h.partitions)
 	if h.Manager == nil {
 		return
 	}
+	h.get("/v1/partitions", h.partitions)
 	h.get(partition+"/segment", h.segment)
 	h.get(partition+"/segments", h.segments)
 	h.get(partition+"/highest-offset", h.highestOffset)

@@ -263,10 +263,20 @@ func TestServerRoutes(t *testing.T) {
 }
 
 func TestPartitionsMayFailOrBeNone(t *testing.T) {
-	h := rest.NewHandler(rest.Config{Partitions: func(context.Context) ([]rest.Partition, error) { return nil, api.ErrIO }})
+	h := rest.NewHandler(rest.Config{Manager: full(), Partitions: func(context.Context) ([]rest.Partition, error) { return nil, api.ErrIO }})
 	checkError(t, send(h, "GET", "/v1/partitions", ""), 502, "io")
-	none := send(rest.NewHandler(rest.Config{}), "GET", "/v1/partitions", "")
+	none := send(rest.NewHandler(rest.Config{Manager: full()}), "GET", "/v1/partitions", "")
 	diff(t, "none", none.Body.String(), `{"partitions":[]}`+"\n")
+}
+
+// A processor has probes and nothing to tell of partitions: no list is no empty list.
+func TestWithoutManagerThereAreOnlyProbes(t *testing.T) {
+	h := rest.NewHandler(rest.Config{})
+	for path, want := range map[string]int{"/": 200, "/healthz": 200, "/readyz": 200, "/v1/partitions": 404} {
+		if got := send(h, "GET", path, "").Code; got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
+		}
+	}
 }
 
 func TestNotReadyListsWhatIsNot(t *testing.T) {

@@ -164,7 +164,7 @@ type Info struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
 	// KafkaClusterID is empty when it isn't known.
-	KafkaClusterID string `json:"kafka_cluster_id"`
+	KafkaClusterID string `json:"kafka_cluster_id,omitempty"`
 }
 
 // The small answers.

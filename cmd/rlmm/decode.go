@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/api/rest"
 	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/recording"
@@ -25,7 +26,8 @@ func newDecode() *cobra.Command {
 		Short: "Decode records of the metadata topic",
 		Long: lines("Read hex values, one a line, or a recording from standard input and write a JSON line for",
 			"each: the shape of the HTTP API with kind, metadataPartition and offset. A record that",
-			"can't be decoded, or a line that can't be read, is a line with its error.",
+			"can't be decoded, or a line that can't be read, is a line with its error; so is a segment",
+			"snapshot, which is never valid on the topic. Blank lines are passed over.",
 			"",
 			"A bare value doesn't say where it lay: its metadataPartition is the one that Kafka's",
 			"partitioner chooses among --partitions, its offset -1."),
@@ -87,6 +89,8 @@ func decodeValue(partition int32, offset int64, value []byte) rest.Event {
 	e := rest.Event{MetadataPartition: partition, Offset: offset, Err: err}
 	if err == nil {
 		e.Metadata = m
+	} else if snapshot, err := codec.DecodeSnapshot(value); err == nil {
+		e.Snapshot = (*api.RemoteLogSegmentMetadata)(&snapshot)
 	}
 	return e
 }

@@ -66,6 +66,7 @@ func TestDecodeRecordingKeepsPlacesAndGoesOnPastBadRecords(t *testing.T) {
 		`{"partition":7,"offset":6,"value":"zz"}`,
 		`{"offset":7}`,
 		`no hex`,
+		`{"partition":7,"offset":8}`,
 		`{"partition":8,"value":"` + delHex + `"}`,
 	}, "\n"))
 	var got [][3]any
@@ -80,7 +81,7 @@ func TestDecodeRecordingKeepsPlacesAndGoesOnPastBadRecords(t *testing.T) {
 		{-1.0, -1.0, true},
 		{-1.0, -1.0, true},
 		{-1.0, -1.0, true},
-		{8.0, -1.0, false},
+		{-1.0, -1.0, true}, {8.0, -1.0, false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
@@ -102,5 +103,14 @@ func TestDecodeBundledRecording(t *testing.T) {
 	}
 	if len(kinds) != 2 || kinds["segment"] == 0 || kinds["segmentUpdate"] == 0 {
 		t.Errorf("kinds: %v", kinds)
+	}
+}
+
+// All four kinds of Kafka's format are shown; a snapshot says that it has no place here.
+func TestDecodeSnapshot(t *testing.T) {
+	rows := decodeLines(t, "010300112233445566778899aabbccddeeff0000000000000000000000000000000063ffffffffffffffffffffffff0000018bcfe5687b040000000000000000000000000000000002000000000000001e00000000030000000000000063007fffffff010300")
+	row := rows[0]
+	if row["kind"] != "segmentSnapshot" || row["endOffset"] != 99.0 || row["state"] != "DELETE_SEGMENT_FINISHED" || row["error"] == nil {
+		t.Errorf("%v", row)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -12,6 +13,7 @@ import (
 	"github.com/tieredlog/rlmm/internal/embedded"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/recording"
+	"github.com/tieredlog/rlmm/internal/store"
 	"github.com/tieredlog/rlmm/processor"
 	"github.com/tieredlog/rlmm/views"
 )
@@ -48,6 +50,11 @@ func dev(cmd *cobra.Command, f devFlags) error {
 		return err
 	}
 	defer l.Close() //nolint:errcheck // Serve closes it when it is reached
+	unlock, err := store.Lock(f.data)
+	if err != nil {
+		return err
+	}
+	defer unlock() //nolint:errcheck // it ends with the process
 	broker, err := embedded.Start(embedded.Config{Addr: f.kafka, DataDir: dataDir(f.data, "kafka")})
 	if err != nil {
 		return err
@@ -117,12 +124,28 @@ func (d development) load(ctx context.Context) error {
 		return err
 	}
 	defer cluster.Close() //nolint:errcheck // nothing is lost
+	// The mark tells a load that a kill cut short from a topic that is in use.
+	mark := dataDir(d.flags.data, "loading")
 	empty, err := cluster.IsEmpty(ctx, defaultTopic)
-	if err != nil || !empty {
+	if err != nil || !empty && !exists(mark) {
 		return err
 	}
-	_, err = recording.Publish(ctx, d.settings(), defaultTopic, recording.Read(recording.Bundled()))
-	return err
+	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		return err
+	}
+	missing, err := recording.Missing(ctx, cluster, defaultTopic, recording.Read(recording.Bundled()))
+	if err != nil {
+		return err
+	}
+	if _, err := recording.Publish(ctx, d.settings(), defaultTopic, missing); err != nil {
+		return err
+	}
+	return os.Remove(mark)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // ready prints the line that scripts wait for, and what a person may try next.

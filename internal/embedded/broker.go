@@ -3,7 +3,9 @@
 // its topics in a folder, or nowhere.
 //
 // It isn't for production: one broker, no replication. Retention is off in all that
-// rlmm creates on it: kfake restarts an emptied partition at offset 0.
+// rlmm creates on it: kfake restarts an emptied partition at offset 0. What Kafka's own
+// admin client asks to describe a topic (DescribeTopicPartitions) kfake answers in a way
+// that the client can't read; all else that was tried works.
 package embedded
 
 import (

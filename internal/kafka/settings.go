@@ -14,6 +14,9 @@ import (
 // from 2.8 on, 4.x among them.
 var Protocol = sarama.V2_8_0_0
 
+// batchOverhead is more than a batch takes beside its records.
+const batchOverhead = 128
+
 // maxMessageBytes bounds what our producers send in one record. The topic's own
 // max.message.bytes decides; this must not be the lower bound.
 const maxMessageBytes = 64 << 20
@@ -97,6 +100,14 @@ func (s Settings) Producer() *sarama.Config {
 	c.Producer.Retry.Max = 30
 	c.Producer.Flush.Frequency, c.Producer.Flush.Bytes, c.Producer.Flush.Messages = 0, 0, 0
 	c.Net.MaxOpenRequests = 1
+	return c
+}
+
+// ProducerTo is Producer for a topic that takes batches of limit bytes
+// (max.message.bytes): sarama fills them up to what it is told.
+func (s Settings) ProducerTo(limit int) *sarama.Config {
+	c := s.Producer()
+	c.Producer.MaxMessageBytes = limit - batchOverhead
 	return c
 }
 

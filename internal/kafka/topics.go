@@ -88,7 +88,7 @@ func (c *Cluster) create(ctx context.Context, spec TopicSpec) error {
 	detail := &sarama.TopicDetail{NumPartitions: spec.Partitions, ReplicationFactor: spec.ReplicationFactor, ConfigEntries: entries}
 	_, err := call(ctx, func() (struct{}, error) { return struct{}{}, c.admin.CreateTopic(spec.Name, detail, false) })
 	if err != nil && !errors.Is(err, sarama.ErrTopicAlreadyExists) {
-		return fmt.Errorf("create topic %s: %w", spec.Name, err)
+		return fmt.Errorf("create topic %s with replication factor %d: %w", spec.Name, spec.ReplicationFactor, err)
 	}
 	return nil
 }

@@ -21,8 +21,7 @@ func Publish(ctx context.Context, s kafka.Settings, topic string, events iter.Se
 	if err != nil {
 		return 0, fmt.Errorf("publish to %s: %w", topic, err)
 	}
-	cfg := s.Producer()
-	cfg.Producer.MaxMessageBytes = limit // sarama fills batches up to this
+	cfg := s.ProducerTo(limit)
 	cfg.Producer.Partitioner = sarama.NewManualPartitioner
 	cfg.Producer.Retry.BackoffFunc = backoff(ctx, cfg.Producer.Retry.Backoff)
 	client, err := sarama.NewClient(s.Bootstrap, cfg)
@@ -124,4 +123,30 @@ func (p *publisher) countAcks(fail context.CancelCauseFunc) {
 		}
 		p.onTheWay.Done()
 	}
+}
+
+// Missing is the events behind those that the topic holds already, as many of each
+// partition as it has records: what is left of a load that was cut short.
+func Missing(ctx context.Context, cluster *kafka.Cluster, topic string, events iter.Seq2[Event, error]) (iter.Seq2[Event, error], error) {
+	t, err := cluster.Topic(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	held := make(map[int32]int64, t.Partitions)
+	for p := range t.Partitions {
+		if held[p], err = cluster.EndOffset(ctx, topic, p); err != nil {
+			return nil, err
+		}
+	}
+	return func(yield func(Event, error) bool) {
+		for e, err := range events {
+			if err == nil && held[e.Partition] > 0 {
+				held[e.Partition]--
+				continue
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}, nil
 }

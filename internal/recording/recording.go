@@ -36,10 +36,10 @@ type Event struct {
 
 // line is an event in JSON.
 type line struct {
-	Partition *int32  `json:"partition"`
-	Offset    *int64  `json:"offset"`
-	Key       *string `json:"key"`
-	Value     *string `json:"value"`
+	Partition *int32          `json:"partition"`
+	Offset    *int64          `json:"offset"`
+	Key       *string         `json:"key"`
+	Value     json.RawMessage `json:"value"` // tells null from absent
 }
 
 // Read iterates over the events. An error names the line and is the last step.
@@ -84,8 +84,20 @@ func Parse(b []byte) (Event, error) {
 	if l.Offset != nil {
 		offset = *l.Offset
 	}
-	value, err := unhex("value", l.Value)
+	value, err := l.value()
 	return Event{*l.Partition, offset, key, value}, err
+}
+
+// value must be there: JSON lines of another kind would be published as null records.
+func (l line) value() ([]byte, error) {
+	if l.Value == nil {
+		return nil, errors.New("value: hex, or null for a record without one, is needed")
+	}
+	var text *string
+	if err := json.Unmarshal(l.Value, &text); err != nil {
+		return nil, fmt.Errorf("value: %w", err)
+	}
+	return unhex("value", text)
 }
 
 func unhex(field string, s *string) ([]byte, error) {

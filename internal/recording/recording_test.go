@@ -46,7 +46,6 @@ func TestRead(t *testing.T) {
 		{"one", `{"partition":1,"value":"ab"}`, []Event{one}, ""},
 		{"offset", `{"partition":1,"offset":7,"value":"AB"}` + "\n", []Event{{1, 7, nil, []byte{0xab}}}, ""},
 		{"null value", `{"partition":1,"value":null}`, []Event{{1, -1, nil, nil}}, ""},
-		{"missing value is null", `{"partition":1}`, []Event{{1, -1, nil, nil}}, ""},
 		{"empty value is not null", `{"partition":1,"value":""}`, []Event{{1, -1, nil, []byte{}}}, ""},
 		{"key", `{"partition":1,"key":"00","value":"ab"}`, []Event{{1, -1, []byte{0}, []byte{0xab}}}, ""},
 		{"empty key is not null", `{"partition":1,"key":"","value":"ab"}`, []Event{{1, -1, []byte{}, []byte{0xab}}}, ""},
@@ -61,6 +60,8 @@ func TestRead(t *testing.T) {
 		{"odd hex", `{"partition":1,"value":"abc"}`, nil, "line 1: value: "},
 		{"bad hex in the key", `{"partition":1,"key":"0x","value":"ab"}`, nil, "line 1: key: "},
 		{"missing partition", `{"value":"ab"}`, nil, "line 1: partition: "},
+		{"missing value is no null", `{"partition":1}`, nil, "line 1: value: "},
+		{"value of another type", `{"partition":1,"value":7}`, nil, "line 1: value: "},
 		{"null partition", `{"partition":null,"value":"ab"}`, nil, "line 1: partition: "},
 		{"negative partition", `{"partition":-1,"value":"ab"}`, nil, "line 1: partition: "},
 		{"partition of 33 bits", `{"partition":4294967296,"value":"ab"}`, nil, "line 1: "},
@@ -79,7 +80,7 @@ func TestRead(t *testing.T) {
 
 func TestReadEndsWhenAsked(t *testing.T) {
 	n := 0
-	for _, err := range Read(strings.NewReader(strings.Repeat(`{"partition":1}`+"\n", 5))) {
+	for _, err := range Read(strings.NewReader(strings.Repeat(`{"partition":1,"value":null}`+"\n", 5))) {
 		noError(t, err)
 		if n++; n == 2 {
 			break
@@ -90,7 +91,7 @@ func TestReadEndsWhenAsked(t *testing.T) {
 
 func TestReadTellsOfTheReader(t *testing.T) {
 	broken := errors.New("broken")
-	in := io.MultiReader(strings.NewReader(`{"partition":1}`+"\n"), failing{broken})
+	in := io.MultiReader(strings.NewReader(`{"partition":1,"value":null}`+"\n"), failing{broken})
 	got, err := collect(in)
 	if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "line 2: ") || len(got) != 1 {
 		t.Fatalf("got %v, %v", got, err)
@@ -144,8 +145,7 @@ func FuzzParse(f *testing.F) {
 
 func format(t *testing.T, e Event) []byte {
 	t.Helper()
-	l := line{Partition: &e.Partition, Offset: &e.Offset, Key: toHex(e.Key), Value: toHex(e.Value)}
-	b, err := json.Marshal(map[string]any{"partition": l.Partition, "offset": l.Offset, "key": l.Key, "value": l.Value})
+	b, err := json.Marshal(map[string]any{"partition": e.Partition, "offset": e.Offset, "key": toHex(e.Key), "value": toHex(e.Value)})
 	noError(t, err)
 	return b
 }
