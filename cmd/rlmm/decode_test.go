@@ -81,7 +81,8 @@ func TestDecodeRecordingKeepsPlacesAndGoesOnPastBadRecords(t *testing.T) {
 		{-1.0, -1.0, true},
 		{-1.0, -1.0, true},
 		{-1.0, -1.0, true},
-		{-1.0, -1.0, true}, {8.0, -1.0, false},
+		{-1.0, -1.0, true},
+		{8.0, -1.0, false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)

@@ -55,6 +55,16 @@ func (t *table) rebuilt() *index.Partition {
 	return p
 }
 
+func (t *table) allRows() []codec.Row {
+	var rows []codec.Row
+	for _, row := range t.rows {
+		if row != nil {
+			rows = append(rows, *row)
+		}
+	}
+	return rows
+}
+
 func keyOf(event api.RemoteLogMetadata) api.UUID {
 	switch e := event.(type) {
 	case api.RemoteLogSegmentMetadata:

@@ -9,8 +9,8 @@ import (
 	"github.com/tieredlog/rlmm/codec"
 )
 
-// model is the contract said again, as plainly as can be: it keeps what it knows in
-// lists and scans them for every answer. It shares no code with the fold or the index.
+// model is the contract said again, plainly: lists that are scanned for every answer. It
+// shares no code with the fold or the index.
 type model struct {
 	segments []modelSegment
 	reached  map[int32]int64 // the bounded highest offsets
@@ -23,9 +23,7 @@ type modelSegment struct {
 	finished int64
 }
 
-func newModel() *model {
-	return &model{reached: map[int32]int64{}, deletion: api.DeletePartitionNone}
-}
+func newModel() *model { return &model{reached: map[int32]int64{}, deletion: api.DeletePartitionNone} }
 
 // apply takes in an event and says what became of it.
 func (m *model) apply(event api.RemoteLogMetadata) codec.Outcome {

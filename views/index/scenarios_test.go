@@ -7,6 +7,7 @@ import (
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/scenario"
+	"github.com/tieredlog/rlmm/views/check"
 	"github.com/tieredlog/rlmm/views/index"
 )
 
@@ -37,6 +38,11 @@ func runScenario(t *testing.T, s scenario.Script) {
 			if got != step.Want {
 				t.Errorf("%s: %s -> %s, want %s", step.At, step.Text, got, step.Want)
 			}
+		}
+	}
+	for id, table := range tables {
+		for _, finding := range check.Snapshot(id, table.index.Snapshot(), table.allRows()) {
+			t.Errorf("at the end: %v", finding)
 		}
 	}
 }
