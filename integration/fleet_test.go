@@ -5,10 +5,7 @@ package integration_test
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,26 +13,13 @@ import (
 	"time"
 
 	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/integration/command"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/views"
 )
 
 // patience is how long a test waits for what must come.
 const patience = 2 * time.Minute
-
-// binary builds the command once for all tests.
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "rlmm-integration-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "rlmm")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/tieredlog/rlmm/cmd/rlmm").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build rlmm: %w\n%s", err, out)
-	}
-	return path, nil
-})
 
 // fleet is what the processes of a test share.
 type fleet struct {
@@ -71,11 +55,7 @@ func (l *lockedBuffer) String() string {
 // start runs the command until the test ends, and shows its output if the test failed.
 func start(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, args...)
+	cmd := exec.Command(command.Path(t), args...)
 	var out lockedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -6,7 +6,12 @@ import (
 	"os"
 	"testing"
 
+	"github.com/tieredlog/rlmm/integration/command"
 	"github.com/tieredlog/rlmm/integration/kafkatest"
 )
 
-func TestMain(m *testing.M) { os.Exit(kafkatest.Main(m)) }
+func TestMain(m *testing.M) {
+	code := kafkatest.Main(m)
+	command.Remove()
+	os.Exit(code)
+}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/integration/command"
 	"github.com/tieredlog/rlmm/integration/faults"
 	"github.com/tieredlog/rlmm/integration/kafkatest"
 	"github.com/tieredlog/rlmm/internal/kafka"
@@ -32,7 +32,11 @@ const (
 	patience   = 3 * time.Minute
 )
 
-func TestMain(m *testing.M) { os.Exit(kafkatest.Main(m)) }
+func TestMain(m *testing.M) {
+	code := kafkatest.Main(m)
+	command.Remove()
+	os.Exit(code)
+}
 
 // seconds is how long a test makes trouble.
 func seconds(t *testing.T) time.Duration {
@@ -60,19 +64,6 @@ func seed(t *testing.T) uint64 {
 	t.Logf("RLMM_SEED=%d", n)
 	return n
 }
-
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "rlmm-faults-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "rlmm")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/tieredlog/rlmm/cmd/rlmm").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build rlmm: %w\n%s", err, out)
-	}
-	return path, nil
-})
 
 // world is a fleet on a topic of its own, and what is done to it.
 type world struct {
@@ -140,11 +131,7 @@ func tail(s string, n int) string {
 
 func (m *member) start() {
 	m.w.t.Helper()
-	path, err := binary()
-	if err != nil {
-		m.w.t.Fatal(err)
-	}
-	m.cmd = exec.Command(path, "processor", "--bootstrap", strings.Join(m.w.bootstrap, ","),
+	m.cmd = exec.Command(command.Path(m.w.t), "processor", "--bootstrap", strings.Join(m.w.bootstrap, ","),
 		"--topic", m.w.topic, "--group", m.w.group, "--create-topics", "--replication-factor", "1",
 		"--data", m.dir, "--session-timeout", "6s")
 	m.cmd.Stdout, m.cmd.Stderr = m.log, m.log
