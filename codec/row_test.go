@@ -97,6 +97,27 @@ func TestRowBytes(t *testing.T) {
 	}
 }
 
+func TestCheckRowVersion(t *testing.T) {
+	for name, c := range map[string]struct {
+		value []byte
+		want  uint8 // the newer version; 0 is none
+	}{
+		"no row":                 {nil, 0},
+		"empty":                  {[]byte{}, 0},
+		"older":                  {[]byte{0}, 0},
+		"a row":                  {codec.EncodeRow(rows()["segment, full"]), 0},
+		"this version, not read": {[]byte{1, 0xff}, 0},
+		"the next version":       {[]byte{2}, 2},
+		"the last version":       {[]byte("\xffmore"), 255},
+	} {
+		err := codec.CheckRowVersion(c.value)
+		newer := (*codec.RowVersionError)(nil)
+		if errors.As(err, &newer) != (c.want != 0) || newer != nil && newer.Version != c.want || newer == nil && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestRowsKeepOnlyWhatTheirKindUses(t *testing.T) {
 	crowded := rows()["segment, full"]
 	crowded.Delete = rows()["partition"].Delete

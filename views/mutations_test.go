@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/rlmmtest"
 	"github.com/tieredlog/rlmm/views"
 )
@@ -307,6 +308,121 @@ func TestMutationWithoutAFleet(t *testing.T) {
 	c.WaitFor("it is published", func() bool { return end(c) == 3 })
 	m.Shutdown()
 	<-done
+}
+
+// published is what a mutation came to.
+type published struct {
+	at  api.Position
+	err error
+}
+
+// begin makes the mutation in the background.
+func begin(c *rlmmtest.Cluster, m *views.Manager, event api.RemoteLogMetadata) <-chan published {
+	done := make(chan published, 1)
+	go func() {
+		at, err := mutation(c, m, event)
+		done <- published{at, err}
+	}()
+	return done
+}
+
+// patient waits longer for an outcome than any test does.
+func patient(cfg *views.Config) { cfg.ConsumeWait = time.Hour }
+
+// The partition is taken away from under a mutation that waits for its outcome. Nobody
+// processes, so that it waits.
+func TestUnassignedWhileAPublishedMutationWaits(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 1)
+	c.CreateTopics()
+	m := c.ReadyManager(patient)
+	tip := c.PartitionOn(0, 0)
+	done := begin(c, m, rlmmtest.Segment(tip, 1, 0, 9))
+	c.WaitFor("it is published", func() bool { return end(c) == 1 })
+	n := 1
+	c.WaitFor("a later one is acknowledged", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		n++
+		_, err := m.AddRemoteLogSegmentMetadata(ctx, rlmmtest.Segment(tip, n, 0, 9))
+		return errors.Is(err, api.ErrTimeout)
+	})
+	if err := m.ReconcileAssignment(c.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	got := <-done
+	timeout := (*api.TimeoutError)(nil)
+	if !errors.As(got.err, &timeout) || !errors.Is(got.err, api.ErrNotAssigned) || got.at != (api.Position{}) {
+		t.Errorf("%v, %v; want a timeout, for it isn't assigned", got.at, got.err)
+	}
+}
+
+// So it is with a mutation that waits to catch up before it is refused.
+func TestUnassignedWhileAMutationCatchesUp(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 1)
+	c.CreateTopics()
+	m := c.ReadyManager(patient)
+	s := rlmmtest.Segment(c.PartitionOn(0, 0), 1, 0, 9)
+	c.PublishEvents(s) // nobody applies it
+	looked := make(chan struct{})
+	var once sync.Once
+	c.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		for _, topic := range r.(*kmsg.FetchRequest).Topics {
+			if topic.Topic == rlmmtest.MetadataTopic {
+				once.Do(func() { close(looked) })
+			}
+		}
+		return nil, nil, false
+	})
+	done := begin(c, m, rlmmtest.Update(s, api.CopySegmentFinished))
+	select {
+	case <-looked:
+	case <-c.Context().Done():
+		t.Fatal("it doesn't look at the topic")
+	}
+	if err := m.ReconcileAssignment(c.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-done; !errors.Is(got.err, api.ErrNotAssigned) || got.at != api.NotPublished || end(c) != 1 {
+		t.Errorf("%v, %v; want that it isn't assigned", got.at, got.err)
+	}
+}
+
+// The metadata topic was created again: the event lies where another one was applied,
+// and the topic ended there, not behind it.
+func TestPublishedBelowWhatIsApplied(t *testing.T) {
+	t.Parallel()
+	for refill := range 2 {
+		t.Run(fmt.Sprint("at ", refill), func(t *testing.T) {
+			t.Parallel()
+			c := rlmmtest.NewCluster(t, 1)
+			p := c.RunProcessor()
+			tip := c.PartitionOn(0, 0)
+			c.PublishEvents(finished(rlmmtest.Segment(tip, 1, 0, 9))...)
+			m := c.ReadyManager(patient)
+			if err := p.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			c.RecreateTopic(rlmmtest.MetadataTopic)
+			for n := range refill {
+				c.PublishEvents(rlmmtest.Segment(tip, 100+n, 0, 9))
+			}
+			at, err := mutation(c, m, rlmmtest.Segment(tip, 2, 10, 19))
+			if want := (api.Position{Offset: int64(refill)}); !errors.Is(err, api.ErrTimeout) || at != want {
+				t.Errorf("%v, %v; want it at %v", at, err, want)
+			}
+			truncated := (*kafka.TruncatedError)(nil)
+			if !errors.As(err, &truncated) {
+				t.Fatal(err)
+			}
+			want := kafka.TruncatedError{Topic: rlmmtest.MetadataTopic, Applied: 1, End: int64(refill)}
+			if diff := cmp.Diff(want, *truncated); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
 }
 
 // The publish fails, or its acknowledgement doesn't come.

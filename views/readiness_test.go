@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/rlmmtest"
 	"github.com/tieredlog/rlmm/internal/store"
@@ -386,13 +387,23 @@ func wantNeverReady[E error](t *testing.T, c *rlmmtest.Cluster, m *views.Manager
 	wantEveryRead(t, m, tip, api.ErrNotReady)
 }
 
+// wantNotCaughtUp fails unless the question is an error: there is nothing to catch up
+// with.
+func wantNotCaughtUp(t *testing.T, m *views.Manager, tip api.TopicIdPartition) {
+	t.Helper()
+	if caught, err := m.CaughtUp(t.Context(), tip); caught || !errors.Is(err, api.ErrNotReady) {
+		t.Errorf("caught up: %t, %v", caught, err)
+	}
+}
+
 // C14: the metadata topic is another one now. Whoever looks at it sees that, and then
 // nothing is answered any more.
 func TestMetadataTopicRecreated(t *testing.T) {
 	t.Parallel()
-	caughtUp := func(t *testing.T, m *views.Manager, tip api.TopicIdPartition) {
-		if caught, err := m.CaughtUp(t.Context(), tip); caught || !errors.Is(err, api.ErrNotReady) {
-			t.Errorf("caught up: %t, %v", caught, err)
+	refused := func(t *testing.T, m *views.Manager, tip api.TopicIdPartition) {
+		at, err := m.AddRemoteLogSegmentMetadata(t.Context(), rlmmtest.Segment(tip, 1, 0, 9))
+		if !errors.Is(err, api.ErrNotReady) || at != api.NotPublished {
+			t.Errorf("%v, %v", at, err)
 		}
 	}
 	for _, tt := range []struct {
@@ -400,26 +411,19 @@ func TestMetadataTopicRecreated(t *testing.T) {
 		refill int // events
 		look   func(*testing.T, *views.Manager, api.TopicIdPartition)
 	}{
-		{"empty, asked whether it is caught up", 0, caughtUp},
-		{"longer, asked whether it is caught up", 9, caughtUp},
-		{"empty, a refused mutation", 0, func(t *testing.T, m *views.Manager, tip api.TopicIdPartition) {
-			at, err := m.AddRemoteLogSegmentMetadata(t.Context(), rlmmtest.Segment(tip, 1, 0, 9))
-			if !errors.Is(err, api.ErrNotReady) || at != api.NotPublished {
-				t.Errorf("%v, %v", at, err)
-			}
-		}},
-		{"longer, a refused mutation", 9, func(t *testing.T, m *views.Manager, tip api.TopicIdPartition) {
-			at, err := m.AddRemoteLogSegmentMetadata(t.Context(), rlmmtest.Segment(tip, 1, 0, 9))
-			if !errors.Is(err, api.ErrNotReady) || at != api.NotPublished {
-				t.Errorf("%v, %v", at, err)
-			}
-		}},
+		{"empty, asked whether it is caught up", 0, wantNotCaughtUp},
+		{"as long, asked whether it is caught up", 2, wantNotCaughtUp},
+		{"longer, asked whether it is caught up", 9, wantNotCaughtUp},
+		{"empty, a refused mutation", 0, refused},
+		{"as long, a refused mutation", 2, refused},
+		{"longer, a refused mutation", 9, refused},
 		{"empty, a mutation that is published", 0, func(t *testing.T, m *views.Manager, tip api.TopicIdPartition) {
 			at, err := m.AddRemoteLogSegmentMetadata(t.Context(), rlmmtest.Segment(tip, 2, 10, 19))
 			if want := (api.Position{}); !errors.Is(err, api.ErrTimeout) || at != want {
 				t.Errorf("%v, %v", at, err)
 			}
 		}},
+		{"as long, nobody asks", 2, func(*testing.T, *views.Manager, api.TopicIdPartition) {}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -440,6 +444,101 @@ func TestMetadataTopicRecreated(t *testing.T) {
 				wantNeverReady[*kafka.TruncatedError](t, c, m, tip)
 			} else {
 				wantNeverReady[*store.IdentityError](t, c, m, tip)
+			}
+			wantNotCaughtUp(t, m, tip)
+			if at, err := mutation(c, m, rlmmtest.Segment(tip, 3, 20, 29)); !errors.Is(err, api.ErrNotReady) || at != api.NotPublished {
+				t.Errorf("a mutation afterwards: %v, %v", at, err)
+			}
+		})
+	}
+}
+
+// movedOn returns a user partition that another count of metadata partitions moves to
+// one of the new ones.
+func movedOn(c *rlmmtest.Cluster, partitions int32) api.TopicIdPartition {
+	for n := 1; ; n++ {
+		tip := api.TopicIdPartition{TopicID: rlmmtest.ID(n), Topic: "orders"}
+		if codec.MetadataPartition(tip, partitions) >= c.Partitions {
+			return tip
+		}
+	}
+}
+
+// The metadata topic gets more partitions, and others publish to the new ones, which
+// nobody reads. To be caught up with the old ones means nothing then.
+func TestMetadataTopicWithMorePartitions(t *testing.T) {
+	t.Parallel()
+	for name, asks := range map[string]bool{"asked whether it is caught up": true, "nobody asks": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := rlmmtest.NewCluster(t, 2)
+			p := c.RunProcessor()
+			m := c.ReadyManager()
+			if err := p.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			tip := movedOn(c, 5)
+			c.AddPartitions(rlmmtest.MetadataTopic, 5)
+			added := c.Record(rlmmtest.Segment(tip, 1, 0, 9))
+			added.Partition = codec.MetadataPartition(tip, 5)
+			c.Publish(added)
+			if asks {
+				wantNotCaughtUp(t, m, tip)
+			}
+			var mismatch *kafka.MismatchError
+			c.WaitFor("the cause", func() bool {
+				_, err := m.ListRemoteLogSegments(t.Context(), tip)
+				return errors.Is(err, api.ErrNotReady) && errors.As(err, &mismatch)
+			})
+			if mismatch.Topic != rlmmtest.MetadataTopic || mismatch.Want != "2" || mismatch.Got != "5" {
+				t.Errorf("%+v", mismatch)
+			}
+			wantEveryRead(t, m, tip, api.ErrNotReady)
+			wantNotCaughtUp(t, m, tip)
+		})
+	}
+}
+
+// A newer release wrote a row. What this one can't read it doesn't pass by, whether or
+// not it had an index to put the row in.
+func TestRowOfANewerVersion(t *testing.T) {
+	t.Parallel()
+	for name, indexed := range map[string]bool{"with an index": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := rlmmtest.NewCluster(t, 1)
+			p := c.RunProcessor()
+			s := rlmmtest.Segment(c.PartitionOn(0, 0), 1, 0, 9)
+			tip := s.Partition()
+			c.PublishEvents(finished(s)...)
+			m := c.ReadyManager()
+			if indexed {
+				wantSegment(t, m, tip, 0, 5, s.ID.ID)
+			}
+			if err := p.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			c.PublishEvents(rlmmtest.Update(s, api.DeleteSegmentStarted))
+			c.PublishTo(&kgo.Record{
+				Topic: rlmmtest.Table, Key: []byte(codec.SegmentKey(s.ID)), Value: []byte("\x02\x01more"),
+				Headers: []kgo.RecordHeader{
+					{Key: "rlmm.offset", Value: []byte("2")}, {Key: "rlmm.outcome", Value: []byte(codec.OutcomeApplied.String())},
+				},
+			})
+			fresh := c.NewManager()
+			if err := fresh.ReconcileAssignment(c.Context(), c.All()); err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range []*views.Manager{m, fresh} {
+				var newer *codec.RowVersionError
+				c.WaitFor("the cause", func() bool {
+					err := m.Ready()
+					return errors.Is(err, api.ErrNotReady) && errors.As(err, &newer)
+				})
+				if newer.Version != 2 {
+					t.Errorf("version %d", newer.Version)
+				}
+				wantEveryRead(t, m, tip, api.ErrNotReady)
 			}
 		})
 	}

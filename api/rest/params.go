@@ -51,9 +51,9 @@ func pathPartition(r *http.Request) (api.TopicIdPartition, error) {
 	if err != nil {
 		return api.TopicIdPartition{}, err
 	}
-	p, err := strconv.ParseInt(r.PathValue("partition"), 10, 32)
+	p, err := parseInteger("partition", r.PathValue("partition"), 32)
 	if err != nil {
-		return api.TopicIdPartition{}, badInteger("partition", r.PathValue("partition"), 32)
+		return api.TopicIdPartition{}, err
 	}
 	tip := api.TopicIdPartition{TopicID: id, Partition: int32(p)}
 	return tip, tip.Validate()
@@ -115,13 +115,18 @@ func (p *params) integer(name string, bits int) int64 {
 	if !p.values.Has(name) {
 		return 0
 	}
-	n, err := strconv.ParseInt(p.values.Get(name), 10, bits)
+	n, err := parseInteger(name, p.values.Get(name), bits)
 	if err != nil {
-		p.failWith(badInteger(name, p.values.Get(name), bits))
+		p.failWith(err)
 	}
 	return n
 }
 
-func badInteger(name, text string, bits int) error {
-	return &api.InvalidArgumentError{Field: name, Reason: fmt.Sprintf("%.40q is not a %d-bit integer", text, bits)}
+// parseInteger reads a number in the one way to write it: not 00, nor +0.
+func parseInteger(name, text string, bits int) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, bits)
+	if err != nil || strconv.FormatInt(n, 10) != text {
+		return 0, &api.InvalidArgumentError{Field: name, Reason: fmt.Sprintf("%.40q is not a %d-bit integer", text, bits)}
+	}
+	return n, nil
 }

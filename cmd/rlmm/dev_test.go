@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/tieredlog/rlmm/internal/embedded"
+	"github.com/tieredlog/rlmm/internal/recording"
 )
 
 // devRun starts `rlmm dev` on free ports and returns it with its HTTP base and Kafka
@@ -134,6 +136,64 @@ func TestDevRefusesWhatItCantListenOn(t *testing.T) {
 		if got.code == 0 || got.err == "" {
 			t.Errorf("%v: %+v", c, got)
 		}
+	}
+}
+
+func TestDevRefusesAFolderInUse(t *testing.T) {
+	data := t.TempDir()
+	first, base, _ := devRun(t, data)
+	got := execute(t, "", "dev", "--data", data, "--http", "127.0.0.1:0", "--kafka", "127.0.0.1:0")
+	if got.code != exitFailure || got.out != "" || !strings.Contains(got.err, data) {
+		t.Errorf("a second one: %+v", got)
+	}
+	status, answer := request(t, http.MethodPost, base+"/v1/partitions/UpZHhnEzQuGqT8T9QFvE9w/0/segments", newSegmentJSON)
+	if status != http.StatusCreated {
+		t.Errorf("the first one: %d %v", status, answer)
+	}
+	if code := first.stop(t); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	_, base, _ = devRun(t, data)
+	if got := segments(t, base); got != 139 {
+		t.Errorf("%d segments after the first one's end, want 139", got)
+	}
+}
+
+// head writes the first lines of the bundled recording to a file.
+func head(t *testing.T, lines int) string {
+	t.Helper()
+	var b strings.Builder
+	for s := bufio.NewScanner(recording.Bundled()); lines > 0 && s.Scan(); lines-- {
+		fmt.Fprintln(&b, s.Text())
+	}
+	file := filepath.Join(t.TempDir(), "head.jsonl")
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// A kill leaves a part of the recording on the topic, and the mark of a load that
+// didn't end.
+func TestDevGoesOnWithALoadThatWasCutShort(t *testing.T) {
+	data := t.TempDir()
+	dev, _, kafka := devRun(t, data, "--empty")
+	if got := execute(t, "", "load", head(t, 300), "--bootstrap", kafka); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if code := dev.stop(t); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	mark := filepath.Join(data, "loading")
+	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, base, _ := devRun(t, data)
+	if got := segments(t, base); got != 138 {
+		t.Errorf("%d segments, want the recording's 138", got)
+	}
+	if exists(mark) {
+		t.Error("the mark is still there")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
 
+	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/embedded"
 	"github.com/tieredlog/rlmm/internal/kafka"
 )
@@ -220,5 +223,95 @@ func TestPublishEndsWithTheContext(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 		})
+	}
+}
+
+// largeAdds are adds of one partition with custom metadata of the size.
+func largeAdds(t *testing.T, n, size int) []Event {
+	t.Helper()
+	tip := api.TopicIdPartition{TopicID: api.UUIDFromBits(1, 2), Topic: "orders"}
+	events := make([]Event, n)
+	for i := range events {
+		value, err := codec.EncodeRecord(api.RemoteLogSegmentMetadata{
+			ID:        api.RemoteLogSegmentID{TopicIdPartition: tip, ID: api.UUIDFromBits(3, uint64(i)+1)},
+			EndOffset: 9, LeaderEpochs: api.NewLeaderEpochs(api.EpochOffset{}),
+			CustomMetadata: api.NewCustomMetadata(make([]byte, size)),
+		})
+		noError(t, err)
+		events[i] = Event{Partition: 1, Offset: int64(i), Value: value}
+	}
+	return events
+}
+
+// What is sent while the broker is busy goes into one batch, which must not grow beyond
+// what the topic takes.
+func TestPublishKeepsBatchesWithinTheTopicsLimit(t *testing.T) {
+	c, s := newBroker(t)
+	events := largeAdds(t, 2000, 6000)
+	n, err := Publish(t.Context(), s, topic, stream(events))
+	noError(t, err)
+	wantSame(t, "acknowledged", len(events), n)
+	if got := published(t, c); len(got) != 1 || !reflect.DeepEqual(events, got[1]) { // a diff of so much takes minutes
+		t.Errorf("the topic holds %d records, not those published", len(got[1]))
+	}
+}
+
+func TestMissingIsWhatALoadCutShortLeft(t *testing.T) {
+	var events []Event
+	want := map[int32][]Event{}
+	for i := range 90 {
+		p := int32(i * i % partitions)
+		e := Event{Partition: p, Offset: int64(len(want[p])), Value: []byte(strconv.Itoa(i))}
+		events = append(events, e)
+		want[p] = append(want[p], e)
+	}
+	uneven := []Event{}
+	for _, e := range events {
+		if e.Partition == 1 && len(uneven) < 7 {
+			uneven = append(uneven, e)
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		held []Event
+	}{
+		{"nothing held", nil},
+		{"the first ones held", events[:40]},
+		{"one partition is ahead", uneven},
+		{"everything held", events},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, s := newBroker(t)
+			_, err := Publish(t.Context(), s, topic, stream(tt.held))
+			noError(t, err)
+			cluster, err := kafka.Connect(t.Context(), s)
+			noError(t, err)
+			defer cluster.Close()
+			missing, err := Missing(t.Context(), cluster, topic, stream(events))
+			noError(t, err)
+			n, err := Publish(t.Context(), s, topic, missing)
+			noError(t, err)
+			wantSame(t, "published", len(events)-len(tt.held), n)
+			wantSame(t, "topic", want, published(t, c))
+		})
+	}
+}
+
+func TestMissingTellsErrors(t *testing.T) {
+	_, s := newBroker(t)
+	_, err := Publish(t.Context(), s, topic, stream([]Event{{Partition: 0}}))
+	noError(t, err)
+	cluster, err := kafka.Connect(t.Context(), s)
+	noError(t, err)
+	defer cluster.Close()
+	if _, err := Missing(t.Context(), cluster, "other", stream(nil)); !errors.Is(err, kafka.ErrNoTopic) {
+		t.Errorf("no such topic: %v", err)
+	}
+	bad := errors.New("bad line")
+	missing, err := Missing(t.Context(), cluster, topic, func(yield func(Event, error) bool) { yield(Event{}, bad) })
+	noError(t, err)
+	n, err := Publish(t.Context(), s, topic, missing)
+	if n != 0 || !errors.Is(err, bad) {
+		t.Errorf("a bad line where a record is held: %d, %v", n, err)
 	}
 }
