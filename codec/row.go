@@ -202,12 +202,11 @@ func appendBytes(dst []byte, s string) []byte {
 // A row of a newer version is a [RowVersionError]; any other fault, a kind that doesn't
 // belong under the key included, is a [DecodeError].
 func DecodeRow(key Key, value []byte) (Row, error) {
-	r := newReader(value)
-	version := uint8(r.int8("version"))
-	if version > rowVersion {
-		return Row{}, &RowVersionError{Version: version}
+	if err := CheckRowVersion(value); err != nil {
+		return Row{}, err
 	}
-	if version < rowVersion {
+	r := newReader(value)
+	if version := uint8(r.int8("version")); version < rowVersion {
 		r.fail(ReasonVersion, "version", "there is no row version %d", version)
 	}
 	row := r.row(key)

@@ -7,6 +7,7 @@
 package processor
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"time"
@@ -53,24 +54,17 @@ type Config struct {
 
 // Defaults returns the config with its zero fields filled in.
 func (c Config) Defaults() Config {
-	setDefault(&c.MetadataTopic, "__remote_log_metadata")
-	setDefault(&c.Group, "rlmm")
-	setDefault(&c.Partitions, 50)
-	setDefault(&c.ReplicationFactor, 3)
-	setDefault(&c.MinISR, min(2, c.ReplicationFactor))
-	setDefault(&c.PurgeAfter, 24*time.Hour)
-	setDefault(&c.MaintainEvery, time.Hour)
+	c.MetadataTopic = cmp.Or(c.MetadataTopic, "__remote_log_metadata")
+	c.Group = cmp.Or(c.Group, "rlmm")
+	c.Partitions = cmp.Or(c.Partitions, 50)
+	c.ReplicationFactor = cmp.Or(c.ReplicationFactor, 3)
+	c.MinISR = cmp.Or(c.MinISR, min(2, c.ReplicationFactor))
+	c.PurgeAfter = cmp.Or(c.PurgeAfter, 24*time.Hour)
+	c.MaintainEvery = cmp.Or(c.MaintainEvery, time.Hour)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
 	return c
-}
-
-func setDefault[T comparable](v *T, def T) {
-	var zero T
-	if *v == zero {
-		*v = def
-	}
 }
 
 // Validate returns an error that names everything that can't be right.

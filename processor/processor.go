@@ -44,7 +44,7 @@ func (p *Processor) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	for pause := newBackoff(); ; pause.wait(ctx) {
+	for pause := newPause(); ; pause.Wait(ctx) {
 		err = p.runOnce(ctx)
 		p.setRunning(nil)
 		if ctx.Err() != nil {

@@ -4,22 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/IBM/sarama"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tieredlog/rlmm/internal/backoff"
 	"github.com/tieredlog/rlmm/internal/kafka"
-	"github.com/tieredlog/rlmm/internal/store"
 )
 
-// The bounds of the pause between sessions that fail.
-const (
-	minPause = 100 * time.Millisecond
-	maxPause = 2 * time.Second
-)
+// newPause is the pause between sessions, or processors, that fail.
+func newPause() *backoff.Backoff { return backoff.New(100*time.Millisecond, 2*time.Second) }
 
 // group is the consumer group that goka gets. goka restarts nothing and sleeps five
 // seconds between sessions: this one goes from session to session by itself, and
@@ -37,7 +33,7 @@ func (g group) Consume(ctx context.Context, topics []string, inner sarama.Consum
 	watching.Go(func() { g.instance.watch(watched, end) })
 	defer watching.Wait()
 	defer end(nil)
-	for pause := newBackoff(); ; {
+	for pause := newPause(); ; {
 		err := g.ConsumerGroup.Consume(watched, topics, session{inner, g.instance})
 		if ctx.Err() != nil {
 			return nil
@@ -55,29 +51,8 @@ func (g group) Consume(ctx context.Context, topics []string, inner sarama.Consum
 			continue
 		}
 		g.instance.log.Warn("session failed, trying again", "error", err)
-		pause.wait(ctx)
+		pause.Wait(ctx)
 	}
-}
-
-// backoff is the pause between tries that fail: longer from try to try, and short again
-// after one that lasted.
-type backoff struct {
-	pause time.Duration
-	since time.Time
-}
-
-func newBackoff() *backoff { return &backoff{minPause, time.Now()} }
-
-// wait pauses, or returns when the context ends.
-func (b *backoff) wait(ctx context.Context) {
-	if time.Since(b.since) > time.Minute {
-		b.pause = minPause
-	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(b.pause):
-	}
-	b.pause, b.since = min(2*b.pause, maxPause), time.Now()
 }
 
 // session wraps goka's handler of one session with the rules of exactly once.
@@ -91,7 +66,7 @@ type session struct {
 // committed: offsets are committed apart from state.
 func (s session) Setup(sess sarama.ConsumerGroupSession) (err error) {
 	defer func() { s.giveUpIf(err) }()
-	if err := s.checkTopic(sess.Context()); err != nil {
+	if err := s.checkTopics(sess.Context()); err != nil {
 		return err
 	}
 	claims := sess.Claims()[s.cfg.MetadataTopic]
@@ -111,27 +86,6 @@ func (s session) Setup(sess sarama.ConsumerGroupSession) (err error) {
 		return err
 	}
 	s.running(sess.Context(), claims)
-	return nil
-}
-
-// checkTopic makes sure that the metadata topic is still the one that this instance
-// began with: partitions added or a topic created anew would send every event astray.
-func (i *instance) checkTopic(ctx context.Context) error {
-	t, err := i.cluster.Topic(ctx, i.cfg.MetadataTopic)
-	if err != nil {
-		return err
-	}
-	if t.ID != i.identity.MetadataTopicID {
-		want := i.identity
-		want.MetadataTopicID = t.ID
-		return &store.IdentityError{Have: i.identity, Want: want}
-	}
-	if t.Partitions != i.partitions {
-		return &kafka.MismatchError{
-			Topic: t.Name, Setting: "the partition count",
-			Want: strconv.Itoa(int(i.partitions)), Got: strconv.Itoa(int(t.Partitions)),
-		}
-	}
 	return nil
 }
 

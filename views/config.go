@@ -5,6 +5,7 @@
 package views
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"time"
@@ -57,18 +58,10 @@ type Config struct {
 
 // Defaults returns the config with its zero fields filled in.
 func (c Config) Defaults() Config {
-	if c.MetadataTopic == "" {
-		c.MetadataTopic = "__remote_log_metadata"
-	}
-	if c.Group == "" {
-		c.Group = "rlmm"
-	}
-	if c.ConsumeWait == 0 {
-		c.ConsumeWait = 120 * time.Second
-	}
-	if c.MaxIndexedSegments == 0 {
-		c.MaxIndexedSegments = 4_000_000
-	}
+	c.MetadataTopic = cmp.Or(c.MetadataTopic, "__remote_log_metadata")
+	c.Group = cmp.Or(c.Group, "rlmm")
+	c.ConsumeWait = cmp.Or(c.ConsumeWait, 120*time.Second)
+	c.MaxIndexedSegments = cmp.Or(c.MaxIndexedSegments, 4_000_000)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/backoff"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/store"
 	"github.com/tieredlog/rlmm/internal/table"
@@ -70,14 +70,10 @@ func startPartition(m *Manager, number int32) *partition {
 // run keeps a goka view running until the context ends.
 func (p *partition) run(ctx context.Context) {
 	defer close(p.done)
-	for pause := newPause(); ; pause.wait(ctx) {
-		started := time.Now()
+	for pause := newPause(); ; pause.Wait(ctx) {
 		err := p.runOnce(ctx)
 		if ctx.Err() != nil {
 			return
-		}
-		if time.Since(started) > time.Minute {
-			pause = newPause()
 		}
 		// A view that returns without cancellation has failed, also without an error.
 		p.log.Warn("view ended, starting it again", "error", err)
@@ -330,19 +326,5 @@ func (m *Manager) dir(number int32) string {
 	return filepath.Join(m.cfg.DataDir, storesFolder, strconv.Itoa(int(number)))
 }
 
-// pause grows from try to try, with jitter so that partitions don't try in step.
-type pause time.Duration
-
-func newPause() *pause {
-	p := pause(50 * time.Millisecond)
-	return &p
-}
-
-func (p *pause) wait(ctx context.Context) {
-	d := time.Duration(*p)
-	*p = pause(min(2*d, 5*time.Second))
-	select {
-	case <-ctx.Done():
-	case <-time.After(d/2 + rand.N(d)):
-	}
-}
+// newPause is the pause between tries of one partition's.
+func newPause() *backoff.Backoff { return backoff.New(50*time.Millisecond, 5*time.Second) }

@@ -22,7 +22,7 @@ func (p *partition) becomeReady(ctx context.Context, recovered <-chan struct{}) 
 	case <-ctx.Done():
 		return
 	}
-	for pause := newPause(); ctx.Err() == nil; pause.wait(ctx) {
+	for pause := newPause(); ctx.Err() == nil; pause.Wait(ctx) {
 		applied, err := p.awaitEnd(ctx, end)
 		if err == nil && applied {
 			p.cause.Store(nil)
@@ -36,7 +36,7 @@ func (p *partition) becomeReady(ctx context.Context, recovered <-chan struct{}) 
 
 // readEnd reads the end offset of the metadata partition, until it can be had.
 func (p *partition) readEnd(ctx context.Context) (int64, error) {
-	for pause := newPause(); ; pause.wait(ctx) {
+	for pause := newPause(); ; pause.Wait(ctx) {
 		end, err := p.end(ctx)
 		if err == nil || ctx.Err() != nil {
 			return end, err

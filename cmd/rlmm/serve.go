@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tieredlog/rlmm/api/rest"
+	"github.com/tieredlog/rlmm/internal/backoff"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/views"
 )
@@ -130,7 +131,7 @@ func allPartitions(n int32) ([]int32, error) {
 // awaitManager connects, again and again while what is missing may still come: the
 // cluster, or the topics that the fleet creates.
 func awaitManager(ctx context.Context, cfg views.Config) (*views.Manager, error) {
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+	for pause := backoff.New(100*time.Millisecond, 5*time.Second); ; pause.Wait(ctx) {
 		m, err := views.NewManager(ctx, cfg)
 		if err == nil || !kafka.CanHeal(err) {
 			return m, err
@@ -138,11 +139,7 @@ func awaitManager(ctx context.Context, cfg views.Config) (*views.Manager, error)
 		if ctx.Err() != nil {
 			return nil, errors.New("interrupted before it was connected")
 		}
-		cfg.Logger.Warn("not connected, trying again", "error", err, "pause", pause)
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		cfg.Logger.Warn("not connected, trying again", "error", err)
 	}
 }
 

@@ -4,6 +4,7 @@ package faults_test
 
 import (
 	"context"
+	"fmt"
 	"syscall"
 	"testing"
 	"time"
@@ -52,14 +53,8 @@ func (w *world) pause(ctx context.Context, least, most time.Duration) {
 // awaitAnswers waits until every input record is answered in the table.
 func (w *world) awaitAnswers() {
 	w.t.Helper()
-	deadline := time.Now().Add(patience)
 	for p := range int32(partitions) {
-		for !w.answered(p) {
-			if time.Now().After(deadline) {
-				w.t.Fatalf("partition %d isn't answered in time", p)
-			}
-			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // between looks at the table
-		}
+		w.await(fmt.Sprintf("partition %d is answered", p), func() bool { return w.answered(p) })
 	}
 }
 

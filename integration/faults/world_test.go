@@ -290,17 +290,27 @@ func (w *world) read(topic string, partition int32) []*sarama.ConsumerMessage {
 
 // end returns the partition's end offset, once its leader answers: a broker that has
 // just come back may not lead yet.
-func (w *world) end(topic string, partition int32) int64 {
+func (w *world) end(topic string, partition int32) (end int64) {
 	w.t.Helper()
-	for deadline := time.Now().Add(patience); ; {
-		end, err := w.client.GetOffset(topic, partition, sarama.OffsetNewest)
-		if err == nil {
-			return end
+	w.await(fmt.Sprintf("%s/%d has a leader that answers", topic, partition), func() bool {
+		var err error
+		end, err = w.client.GetOffset(topic, partition, sarama.OffsetNewest)
+		return err == nil
+	})
+	return end
+}
+
+// await looks again and again until it is so; the test fails when that takes too long.
+func (w *world) await(what string, isSo func() bool) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	for !isSo() {
+		select {
+		case <-ctx.Done():
+			w.t.Fatalf("not in time: %s", what)
+		case <-time.After(100 * time.Millisecond):
 		}
-		if time.Now().After(deadline) {
-			w.t.Fatal(err)
-		}
-		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // between tries
 	}
 }
 

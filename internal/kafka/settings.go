@@ -4,6 +4,7 @@
 package kafka
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -55,7 +56,7 @@ func (s Settings) Validate() error {
 func (s Settings) base() *sarama.Config {
 	c := sarama.NewConfig()
 	c.Version = Protocol
-	c.ClientID = orDefault(s.ClientID, "rlmm")
+	c.ClientID = cmp.Or(s.ClientID, "rlmm")
 	c.Metadata.AllowAutoTopicCreation = false
 	c.Net.DialTimeout = 10 * time.Second
 	c.Net.ReadTimeout = 30 * time.Second
@@ -69,7 +70,7 @@ func (s Settings) Consumer() *sarama.Config {
 	c := s.base()
 	c.Consumer.Return.Errors = true
 	c.Consumer.Offsets.Initial = sarama.OffsetOldest
-	c.Consumer.MaxWaitTime = orDefault(s.FetchMaxWait, 100*time.Millisecond)
+	c.Consumer.MaxWaitTime = cmp.Or(s.FetchMaxWait, 100*time.Millisecond)
 	c.Consumer.Fetch.Default = 128 << 10
 	c.ChannelBufferSize = 64
 	return c
@@ -80,7 +81,7 @@ func (s Settings) Consumer() *sarama.Config {
 // mended by starting over.
 func (s Settings) Group() *sarama.Config {
 	c := s.Consumer()
-	c.Consumer.Group.Session.Timeout = orDefault(s.SessionTimeout, 10*time.Second)
+	c.Consumer.Group.Session.Timeout = cmp.Or(s.SessionTimeout, 10*time.Second)
 	c.Consumer.Group.Heartbeat.Interval = c.Consumer.Group.Session.Timeout / 4
 	c.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyRange()}
 	c.Consumer.Group.ResetInvalidOffsets = false
@@ -109,12 +110,4 @@ func (s Settings) ProducerTo(limit int) *sarama.Config {
 	c := s.Producer()
 	c.Producer.MaxMessageBytes = limit - batchOverhead
 	return c
-}
-
-func orDefault[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
 }

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -44,11 +45,11 @@ func TestClientSettings(t *testing.T) {
 			if c.Metadata.AllowAutoTopicCreation {
 				t.Errorf("a %s creates topics", name)
 			}
-			wantSame(t, "client id", orDefault(s.ClientID, "rlmm"), c.ClientID)
+			wantSame(t, "client id", cmp.Or(s.ClientID, "rlmm"), c.ClientID)
 		}
 		wantSame(t, "first offset", sarama.OffsetOldest, consumer.Consumer.Offsets.Initial)
-		wantSame(t, "fetch wait", orDefault(s.FetchMaxWait, 100*time.Millisecond), group.Consumer.MaxWaitTime)
-		wantSame(t, "session timeout", orDefault(s.SessionTimeout, 10*time.Second), group.Consumer.Group.Session.Timeout)
+		wantSame(t, "fetch wait", cmp.Or(s.FetchMaxWait, 100*time.Millisecond), group.Consumer.MaxWaitTime)
+		wantSame(t, "session timeout", cmp.Or(s.SessionTimeout, 10*time.Second), group.Consumer.Group.Session.Timeout)
 		if group.Consumer.Group.ResetInvalidOffsets {
 			t.Error("a group starts over when its offset is out of range")
 		}
