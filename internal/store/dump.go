@@ -1,15 +1,11 @@
 package store
 
-import (
-	"errors"
-
-	"github.com/syndtr/goleveldb/leveldb/opt"
-)
+import "errors"
 
 // Dump reads all visible rows of a store that no process has open, and how far it is.
 // Nothing is written.
 func Dump(dir string) (map[string]string, Position, error) {
-	s, err := open(dir, &opt.Options{ReadOnly: true, ErrorIfMissing: true})
+	s, err := openExisting(dir)
 	if err != nil {
 		return nil, none, err
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/syndtr/goleveldb/leveldb/storage"
+
+	"github.com/tieredlog/rlmm/internal/disktest"
 )
 
 // TestDamagedLog flips each byte of the journal and of the manifest in turn. What
@@ -20,9 +22,9 @@ func TestDamagedLog(t *testing.T) {
 			}
 			d, _ := following(t, table...)
 			fds, _ := d.List(typ)
-			for i := range d.files[fds[0]] {
-				damaged := d.copy()
-				damaged.files[fds[0]][i] ^= 0x41
+			for i := range d.Contents(fds[0]) {
+				damaged := d.Copy()
+				damaged.Contents(fds[0])[i] ^= 0x41
 				wantPrefix(t, damaged, table, fmt.Sprintf("byte %d", i))
 			}
 		})
@@ -38,23 +40,23 @@ func TestHoleInLog(t *testing.T) {
 	}
 	d, _ := following(t, table...)
 	fds, _ := d.List(storage.TypeJournal)
-	size := len(d.files[fds[0]])
+	size := len(d.Contents(fds[0]))
 	for from := 0; from < size; from += block {
-		holed := d.copy()
-		clear(holed.files[fds[0]][from:min(from+block, size)])
+		holed := d.Copy()
+		clear(holed.Contents(fds[0])[from:min(from+block, size)])
 		wantPrefix(t, holed, table, fmt.Sprintf("hole at %d", from))
-		cut := d.copy()
-		cut.files[fds[0]] = cut.files[fds[0]][:from+block/2]
-		s, err := cut.open(t.TempDir(), Options{}.leveldb())
+		cut := d.Copy()
+		cut.Truncate(fds[0], from+block/2)
+		s, err := onto(cut, t.TempDir(), Options{}.leveldb())
 		noError(t, err) // a torn end is no damage
 		noError(t, s.Close())
 		wantPrefix(t, cut, table, fmt.Sprintf("cut at %d", from))
 	}
 }
 
-func wantPrefix(t *testing.T, d *disk, table []Change, what string) {
+func wantPrefix(t *testing.T, d *disktest.Disk, table []Change, what string) {
 	t.Helper()
-	s, err := d.open(t.TempDir(), Options{}.leveldb())
+	s, err := onto(d, t.TempDir(), Options{}.leveldb())
 	if err != nil {
 		if !isCorrupt(err) {
 			t.Fatalf("%s: %v is no corruption", what, err)
@@ -71,9 +73,9 @@ func TestIsCorrupt(t *testing.T) {
 		want bool
 	}{
 		{nil, false},
-		{errDisk, false},
+		{disktest.Err, false},
 		{errCorrupt, true},
-		{fmt.Errorf("a: %w", errors.Join(fmt.Errorf("b: %w", &storage.ErrCorrupted{Err: errDisk}), nil)), true},
+		{fmt.Errorf("a: %w", errors.Join(fmt.Errorf("b: %w", &storage.ErrCorrupted{Err: disktest.Err}), nil)), true},
 	} {
 		if got := isCorrupt(c.err); got != c.want {
 			t.Errorf("%v: %v", c.err, got)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/tieredlog/rlmm/internal/disktest"
 )
 
 // untold is the time of a table record that changed nothing, not even the time: one
@@ -101,7 +103,7 @@ var modelKeys = []string{"a:0", "a:0/x", "a:0/y", "a:1/x", "b:0", "!7", "~"}
 // machine drives a store as goka, the table's writer and a kill would, beside the
 // table that it follows.
 type machine struct {
-	disk    *disk
+	disk    *disktest.Disk
 	s       *Store
 	table   []Change
 	pending []Change // emitted by the owner, not acknowledged
@@ -161,7 +163,7 @@ func (m *machine) readHalf(t *rapid.T) {
 }
 
 func (m *machine) kill(t *rapid.T) {
-	m.reopen(t, m.disk.copy(), m.s.Committed())
+	m.reopen(t, m.disk.Copy(), m.s.Committed())
 }
 
 func (m *machine) close(t *rapid.T) {
@@ -173,9 +175,9 @@ func (m *machine) close(t *rapid.T) {
 	m.reopen(t, m.disk, want)
 }
 
-func (m *machine) reopen(t *rapid.T, d *disk, want Position) {
+func (m *machine) reopen(t *rapid.T, d *disktest.Disk, want Position) {
 	_ = m.s.Close()
-	s, err := d.open("", Options{WriteBuffer: 1 << 12}.leveldb())
+	s, err := onto(d, "", Options{WriteBuffer: 1 << 12}.leveldb())
 	noError(t, err)
 	wantSame(t, "position after reopening", want, s.Committed())
 	*m = machine{disk: d, s: s, table: m.table, applied: m.applied}
@@ -241,9 +243,9 @@ func (m *machine) check(t *rapid.T) {
 // callers do, kills among it.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &machine{disk: newDisk()}
+		m := &machine{disk: disktest.New()}
 		var err error
-		m.s, err = m.disk.open("", Options{WriteBuffer: 1 << 12}.leveldb())
+		m.s, err = onto(m.disk, "", Options{WriteBuffer: 1 << 12}.leveldb())
 		noError(t, err)
 		defer func() { _ = m.s.Close() }()
 		t.Repeat(map[string]func(*rapid.T){

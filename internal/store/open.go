@@ -11,7 +11,6 @@ import (
 
 	"github.com/syndtr/goleveldb/leveldb"
 	lerrors "github.com/syndtr/goleveldb/leveldb/errors"
-	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/storage"
 
 	"github.com/tieredlog/rlmm/api"
@@ -78,7 +77,7 @@ func Open(dir string, o Options, want Expect) (s *Store, reset Reset, err error)
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return nil, ResetNone, fmt.Errorf("make the data folder: %w", err)
 	}
-	s, err = open(dir, o.leveldb())
+	s, err = open(dir, o)
 	if err == nil {
 		reset, err = s.fits(want)
 	} else if isCorrupt(err) {
@@ -164,7 +163,7 @@ func anew(dir string, o Options, why Reset) (*Store, error) {
 	if err := os.Rename(dir, aside); err != nil {
 		return nil, fmt.Errorf("move the store aside: %w", err)
 	}
-	return open(dir, o.leveldb())
+	return open(dir, o)
 }
 
 func removeAside(dir string) error {
@@ -227,7 +226,7 @@ func (s *Store) failed() bool {
 // Peek returns how far the store in the folder is, without opening it for use; the
 // position of an empty store when there is none or it can't be read.
 func Peek(dir string) Position {
-	s, err := open(dir, &opt.Options{ReadOnly: true, ErrorIfMissing: true})
+	s, err := openExisting(dir)
 	if err != nil {
 		return none
 	}

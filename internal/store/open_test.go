@@ -186,7 +186,7 @@ func TestOpenResets(t *testing.T) {
 // put writes a key past the store; an empty value deletes it.
 func put(t *testing.T, dir string, key []byte, value string) {
 	t.Helper()
-	s, err := open(dir, Options{}.leveldb())
+	s, err := open(dir, Options{})
 	noError(t, err)
 	if value == "" {
 		noError(t, s.db.Delete(key, nil))

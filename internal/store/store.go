@@ -94,6 +94,9 @@ type Options struct {
 	WriteBuffer int
 	// BlockCache is in bytes; 1 MiB when 0.
 	BlockCache int
+	// Storage opens what LevelDB stands on for a store's folder; the folder's files when
+	// nil.
+	Storage func(dir string) (storage.Storage, error)
 }
 
 func (o Options) leveldb() *opt.Options {
@@ -111,8 +114,21 @@ func (o Options) leveldb() *opt.Options {
 	}
 }
 
-func open(dir string, o *opt.Options) (*Store, error) {
-	files, err := storage.OpenFile(dir, o.GetReadOnly())
+func open(dir string, o Options) (*Store, error) {
+	if o.Storage == nil {
+		o.Storage = func(dir string) (storage.Storage, error) { return storage.OpenFile(dir, false) }
+	}
+	return openOn(o.Storage, dir, o.leveldb())
+}
+
+// openExisting opens a store to read it only.
+func openExisting(dir string) (*Store, error) {
+	readOnly := func(dir string) (storage.Storage, error) { return storage.OpenFile(dir, true) }
+	return openOn(readOnly, dir, &opt.Options{ReadOnly: true, ErrorIfMissing: true})
+}
+
+func openOn(on func(string) (storage.Storage, error), dir string, o *opt.Options) (*Store, error) {
+	files, err := on(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the store in %s: %w", dir, err)
 	}
@@ -129,6 +145,7 @@ func openFiles(files storage.Storage, o *opt.Options) (*Store, error) {
 	if err := checkLogs(files); err != nil {
 		return nil, err
 	}
+	files = &inOrder{Storage: files}
 	db, err := leveldb.Open(files, o)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,11 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/syndtr/goleveldb/leveldb/opt"
+	"github.com/syndtr/goleveldb/leveldb/storage"
 	"go.uber.org/goleak"
+
+	"github.com/tieredlog/rlmm/internal/disktest"
 )
 
 func TestMain(m *testing.M) {
@@ -12,20 +16,25 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/syndtr/goleveldb/leveldb.(*DB).mpoolDrain"))
 }
 
+// onto opens the store on the disk.
+func onto(d *disktest.Disk, dir string, o *opt.Options) (*Store, error) {
+	return openOn(func(string) (storage.Storage, error) { return d, nil }, dir, o)
+}
+
 // fresh opens a store on a disk of its own, closed with the test.
-func fresh(t *testing.T) (*disk, *Store) {
+func fresh(t *testing.T) (*disktest.Disk, *Store) {
 	t.Helper()
-	d := newDisk()
-	s, err := d.open(t.TempDir(), Options{}.leveldb())
+	d := disktest.New()
+	s, err := onto(d, t.TempDir(), Options{}.leveldb())
 	noError(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return d, s
 }
 
 // reopened is the store as a kill would leave it.
-func reopened(t *testing.T, d *disk) *Store {
+func reopened(t *testing.T, d *disktest.Disk) *Store {
 	t.Helper()
-	s, err := d.copy().open(t.TempDir(), Options{}.leveldb())
+	s, err := onto(d.Copy(), t.TempDir(), Options{}.leveldb())
 	noError(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
@@ -40,7 +49,7 @@ func remove(key string, applied int64) Change {
 }
 
 // following is a store that has read the changes from offset 0 and is recovered.
-func following(t *testing.T, changes ...Change) (*disk, *Store) {
+func following(t *testing.T, changes ...Change) (*disktest.Disk, *Store) {
 	t.Helper()
 	d, s := fresh(t)
 	noError(t, s.MarkRecovered())
@@ -52,7 +61,7 @@ func following(t *testing.T, changes ...Change) (*disk, *Store) {
 }
 
 // owned is a store whose owner's fence is at the offset behind the changes.
-func owned(t *testing.T, changes ...Change) (*disk, *Store) {
+func owned(t *testing.T, changes ...Change) (*disktest.Disk, *Store) {
 	t.Helper()
 	d, s := following(t, append(changes, Change{Applied: -1, Time: 99})...)
 	noError(t, s.GoLive(int64(len(changes))))
