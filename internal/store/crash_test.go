@@ -1,15 +1,12 @@
 package store
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/syndtr/goleveldb/leveldb/opt"
-	"github.com/syndtr/goleveldb/leveldb/storage"
 
 	"github.com/tieredlog/rlmm/internal/disktest"
 )
@@ -65,38 +62,6 @@ func crashRun(s *Store, table []Change) (Position, error) {
 	return s.Committed(), nil
 }
 
-// death is how a disk dies, and what is left of it.
-type death struct {
-	torn func(int) int // of the write that it dies in
-	left func(*disktest.Disk) *disktest.Disk
-	// loses says that what the disk was told may be gone, the store's beginning too.
-	loses bool
-}
-
-func (d death) isExpected(err error, told Position) bool {
-	return isCorrupt(err) && (told == none || d.loses) // Open makes another
-}
-
-var deaths = map[string]death{
-	"nothing kept":         {torn: func(int) int { return 0 }, left: (*disktest.Disk).Copy},
-	"half of a write kept": {torn: func(n int) int { return n / 2 }, left: (*disktest.Disk).Copy},
-	"all but a byte kept":  {torn: func(n int) int { return max(0, n-1) }, left: (*disktest.Disk).Copy},
-	"all kept":             {torn: func(n int) int { return n }, left: (*disktest.Disk).Copy},
-	"unsynced lost":        {left: unsyncedLost, loses: true},
-	"older unsynced lost":  {torn: func(n int) int { return n }, left: olderUnsyncedLost, loses: true},
-}
-
-func unsyncedLost(d *disktest.Disk) *disktest.Disk {
-	return d.AfterPowerCut(func(storage.FileDesc) bool { return false })
-}
-
-// olderUnsyncedLost keeps the newest journal: a disk writes in any order.
-func olderUnsyncedLost(d *disktest.Disk) *disktest.Disk {
-	journals, _ := d.List(storage.TypeJournal)
-	newest := slices.MaxFunc(append(journals, storage.FileDesc{}), func(a, b storage.FileDesc) int { return cmp.Compare(a.Num, b.Num) })
-	return d.AfterPowerCut(func(fd storage.FileDesc) bool { return fd == newest })
-}
-
 // TestDiskDies lets the disk die in every single step of a store's life, with what it
 // was just writing kept in part, and opens what is left.
 func TestDiskDies(t *testing.T) {
@@ -105,7 +70,7 @@ func TestDiskDies(t *testing.T) {
 
 func diskDies(t *testing.T, o *opt.Options, leastSteps int) {
 	t.Helper()
-	for name, how := range deaths {
+	for name, how := range disktest.Deaths {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			table, dir := crashTable(), t.TempDir()
@@ -121,10 +86,10 @@ func diskDies(t *testing.T, o *opt.Options, leastSteps int) {
 }
 
 // dieAndOpen returns false when the disk outlived the run.
-func dieAndOpen(t *testing.T, dir string, o *opt.Options, table []Change, dieAt int, how death) bool {
+func dieAndOpen(t *testing.T, dir string, o *opt.Options, table []Change, dieAt int, how disktest.Death) bool {
 	t.Helper()
 	d := disktest.New()
-	d.BreakAt(dieAt, how.torn)
+	d.BreakAt(dieAt, how.Torn)
 	told := none
 	s, err := onto(d, dir, o)
 	if err == nil {
@@ -134,16 +99,16 @@ func dieAndOpen(t *testing.T, dir string, o *opt.Options, table []Change, dieAt 
 		}
 		_ = s.Close()
 	}
-	left, openErr := onto(how.left(d), dir, o)
-	if how.isExpected(openErr, told) {
-		return true
+	left, openErr := onto(how.Left(d), dir, o)
+	if isCorrupt(openErr) && (told == none || how.Loses) {
+		return true // died while the store was made; Open makes another
 	}
 	if openErr != nil {
 		t.Fatalf("step %d: %v, then: %v", dieAt, err, openErr)
 	}
 	defer left.Close()
 	position := left.Committed()
-	if position.Table < told.Table && !how.loses {
+	if position.Table < told.Table && !how.Loses {
 		t.Fatalf("step %d: the disk was told to be at %d and is at %d", dieAt, told.Table, position.Table)
 	}
 	wantSame(t, fmt.Sprintf("step %d", dieAt), prefix(table, position.Table+1), onDisk(t, left))
