@@ -37,9 +37,13 @@ func New(cfg Config) (*Processor, error) {
 // Run processes until the context ends, and then returns nil. It tries again, with
 // pauses, after everything that may heal; it gives up, with an error that names the
 // remedy, on what can't: missing rights, topics that don't fit, a metadata topic that
-// was truncated or created again, a data folder that another process uses. It can be run again after it returned.
+// was truncated or created again, a data folder that another process uses or that can't
+// be written to. It can be run again after it returned.
 func (p *Processor) Run(ctx context.Context) (err error) {
-	unlock, err := store.Lock(filepath.Join(p.cfg.DataDir, storesFolder))
+	unlock, err := p.lock(ctx)
+	if unlock == nil && ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -55,6 +59,19 @@ func (p *Processor) Run(ctx context.Context) (err error) {
 		}
 		p.cfg.Logger.Warn("processor ended, starting it again", "error", err)
 	}
+}
+
+// lock takes the data folder, again and again while what is wrong may heal: a disk that
+// is full or mounted read-only.
+func (p *Processor) lock(ctx context.Context) (unlock func() error, err error) {
+	for pause := newPause(); ctx.Err() == nil; pause.Wait(ctx) {
+		unlock, err := store.Lock(filepath.Join(p.cfg.DataDir, storesFolder))
+		if err == nil || !kafka.CanHeal(err) {
+			return unlock, err
+		}
+		p.cfg.Logger.Warn("data folder not to be had, trying again", "error", err)
+	}
+	return nil, context.Cause(ctx)
 }
 
 func (p *Processor) runOnce(ctx context.Context) error {

@@ -22,15 +22,15 @@ func (*InUseError) Unhealable() {}
 
 // Lock makes the folder, if needed, and takes it for this process until unlock. It is
 // free again when the process ends, however that is. Another process in it is an
-// [InUseError].
+// [InUseError]; what is no folder to write to is a [FolderError].
 func Lock(dir string) (unlock func() error, err error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w", err)
+		return nil, folderError(dir, fmt.Errorf("make the data folder: %w", err))
 	}
 	lock := flock.New(filepath.Join(dir, "LOCK"))
 	ok, err := lock.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("lock the data folder %s: %w", dir, err)
+		return nil, folderError(dir, fmt.Errorf("lock the data folder: %w", err))
 	}
 	if !ok {
 		return nil, &InUseError{dir}

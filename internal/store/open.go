@@ -72,10 +72,10 @@ type Expect struct {
 // Open opens the store in the folder, creating it if needed. A store that can't be
 // used any more (corrupt, of another table, ahead of its end, too old) is moved aside
 // and an empty one opened; reset says why. A store of another metadata topic is an
-// [IdentityError].
+// [IdentityError]; a folder that can't be written to is a [FolderError].
 func Open(dir string, o Options, want Expect) (s *Store, reset Reset, err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
-		return nil, ResetNone, fmt.Errorf("make the data folder: %w", err)
+		return nil, ResetNone, folderError(dir, fmt.Errorf("make the data folder: %w", err))
 	}
 	s, err = open(dir, o)
 	if err == nil {

@@ -130,7 +130,7 @@ func openExisting(dir string) (*Store, error) {
 func openOn(on func(string) (storage.Storage, error), dir string, o *opt.Options) (*Store, error) {
 	files, err := on(dir)
 	if err != nil {
-		return nil, fmt.Errorf("open the store in %s: %w", dir, err)
+		return nil, folderError(dir, fmt.Errorf("open the store in %s: %w", dir, err))
 	}
 	s, err := openFiles(files, o)
 	if err != nil {
@@ -243,7 +243,7 @@ func (s *Store) commit(n int) error {
 	}
 	batch.Put(positionKey, next.bytes())
 	if err := s.db.Write(&batch, nil); err != nil {
-		s.broken = s.suspect(fmt.Errorf("write to the store: %w", err))
+		s.broken = s.suspect(fmt.Errorf("write to the store in %s: %w", s.dir, err))
 		return s.broken
 	}
 	s.committed, s.position.Time = next, next.Time
