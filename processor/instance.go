@@ -227,6 +227,9 @@ func (i *instance) recover(ctx goka.UpdateContext, _ storage.Storage, key string
 		have := store.Identity{ClusterID: r.ClusterID, MetadataTopicID: r.TopicID, TableTopicID: i.identity.TableTopicID}
 		st.identity = &store.IdentityError{Have: have, Want: i.identity}
 	}
+	if err := st.CheckNext(ctx.Offset()); err != nil {
+		return err
+	}
 	applied, err := table.Apply(st.Store, r)
 	i.giveUpIf(err) // goka wraps without unwrapping
 	if err == nil && !applied {

@@ -268,6 +268,9 @@ func (p *partition) sameTable(ctx context.Context) error {
 func (p *partition) apply(r table.Record, offset int64) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := p.store.CheckNext(offset); err != nil {
+		return false, err
+	}
 	applied, err := table.Apply(p.store, r)
 	if !applied || err != nil {
 		return applied, err

@@ -63,7 +63,7 @@ type Expect struct {
 	// TableEnd is the table's end offset now.
 	TableEnd int64
 	// MaxAge is how old the last record of a store that isn't at the table's end may
-	// be: tombstones that it didn't see may be gone. 0 is any age.
+	// be: tombstones that it didn't see may be gone. With 0 a store must be at the end.
 	MaxAge time.Duration
 	// Now is the time to compare with; time.Now when zero.
 	Now time.Time
@@ -97,6 +97,7 @@ func Open(dir string, o Options, want Expect) (s *Store, reset Reset, err error)
 	if err := s.writeIdentity(want.Identity); err != nil {
 		return nil, reset, errors.Join(err, s.closeFiles())
 	}
+	s.fitted(want)
 	return s, reset, nil
 }
 
@@ -146,11 +147,14 @@ func (s *Store) fits(want Expect) (Reset, error) {
 }
 
 func (e Expect) tooOld(ms int64) bool {
-	now := e.Now
-	if now.IsZero() {
-		now = time.Now()
+	return e.now().Sub(time.UnixMilli(ms)) > e.MaxAge
+}
+
+func (e Expect) now() time.Time {
+	if e.Now.IsZero() {
+		return time.Now()
 	}
-	return e.MaxAge > 0 && now.Sub(time.UnixMilli(ms)) > e.MaxAge
+	return e.Now
 }
 
 // anew moves the folder aside, for a person to look at, and opens an empty store. Only
@@ -213,6 +217,9 @@ func (s *Store) Check(want Expect) (Reset, error) {
 	reset, err := s.fits(want)
 	if reset == ResetNone && err == nil && s.failed() {
 		reset = ResetWriteFailed
+	}
+	if reset == ResetNone && err == nil {
+		s.fitted(want)
 	}
 	return reset, err
 }

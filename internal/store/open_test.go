@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -21,14 +22,18 @@ var identity = Identity{
 	TableTopicID:    api.UUID{0: 2},
 }
 
-// end is a table end that no store of these tests is near.
-const end = 1000
+const (
+	// end is a table end that no store of these tests is near.
+	end = 1000
+	// anyAge keeps a store whose last record is from 1970.
+	anyAge = time.Duration(math.MaxInt64)
+)
 
 // filled makes a store with rows a and b up to table offset 1 and returns its folder.
 func filled(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "views", "7")
-	s := opened(t, dir, Expect{Identity: identity, TableEnd: end}, ResetNone)
+	s := opened(t, dir, Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}, ResetNone)
 	for i, c := range []Change{set("a", "1", 10), set("b", strings.Repeat("x", 5000), 11)} {
 		s.Stage(c)
 		noError(t, s.SetOffset(int64(i)))
@@ -56,7 +61,7 @@ func files(t *testing.T, dir, pattern string) []string {
 // compacted moves all rows from the journal to a data file.
 func compacted(t *testing.T, dir string) {
 	t.Helper()
-	s := opened(t, dir, Expect{Identity: identity, TableEnd: end}, ResetNone)
+	s := opened(t, dir, Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}, ResetNone)
 	noError(t, s.db.CompactRange(util.Range{}))
 	noError(t, s.Close())
 }
@@ -64,7 +69,7 @@ func compacted(t *testing.T, dir string) {
 // grow adds rows that fill several blocks of a file, compressed or not.
 func grow(t *testing.T, dir string) {
 	t.Helper()
-	s := opened(t, dir, Expect{Identity: identity, TableEnd: end}, ResetNone)
+	s := opened(t, dir, Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}, ResetNone)
 	noError(t, s.MarkRecovered())
 	random := rand.NewChaCha8([32]byte{})
 	for i := range int64(30) {
@@ -93,8 +98,9 @@ func garbage(b []byte) []byte { return []byte(strings.Repeat("\xee", len(b))) }
 func TestOpenKeepsWhatFits(t *testing.T) {
 	now := time.UnixMilli(111).Add(time.Hour) // the last record's time and an hour
 	for name, want := range map[string]Expect{
-		"behind the end":                {Identity: identity, TableEnd: end},
-		"at the end":                    {Identity: identity, TableEnd: 2},
+		"behind the end":                {Identity: identity, TableEnd: end, MaxAge: anyAge},
+		"at the end":                    {Identity: identity, TableEnd: 2, MaxAge: anyAge},
+		"at the end, and nothing kept":  {Identity: identity, TableEnd: 2},
 		"young":                         {Identity: identity, TableEnd: end, MaxAge: time.Hour, Now: now},
 		"old at the end misses nothing": {Identity: identity, TableEnd: 2, MaxAge: time.Minute, Now: now},
 	} {
@@ -118,7 +124,7 @@ type damaged struct {
 }
 
 func TestOpenResets(t *testing.T) {
-	fits := Expect{Identity: identity, TableEnd: end}
+	fits := Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}
 	recreated := fits
 	recreated.Identity.TableTopicID = api.UUID{0: 3}
 	allRecreated := recreated
@@ -164,6 +170,7 @@ func TestOpenResets(t *testing.T) {
 		{"store is at the end's offset", nil, Expect{Identity: identity, TableEnd: 1}, ResetBeyondEnd},
 		{"table is empty", nil, Expect{Identity: identity}, ResetBeyondEnd},
 		{"tombstones may be gone", nil, Expect{Identity: identity, TableEnd: 3, MaxAge: time.Hour}, ResetGap},
+		{"tombstones aren't kept at all", nil, Expect{Identity: identity, TableEnd: 3}, ResetGap},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filled(t)
@@ -201,7 +208,7 @@ func TestOnlyTheLastIsKeptAside(t *testing.T) {
 	dir, other := filepath.Join(root, "7"), filepath.Join(root, "77.aside-corrupt-1")
 	noError(t, os.MkdirAll(other, 0o750))
 	for i := range 3 {
-		want := Expect{Identity: identity, TableEnd: end}
+		want := Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}
 		want.Identity.TableTopicID[1] = byte(i)
 		reset := ResetTopicRecreated
 		if i == 0 {
@@ -229,7 +236,7 @@ func TestIdentityErrorLeavesTheFolder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filled(t)
-			s, reset, err := Open(dir, Options{}, Expect{Identity: id, TableEnd: end})
+			s, reset, err := Open(dir, Options{}, Expect{Identity: id, TableEnd: end, MaxAge: anyAge})
 			var wrong *IdentityError
 			if s != nil || reset != ResetNone || !errors.As(err, &wrong) {
 				t.Fatalf("got %v, %q, %v", s, reset, err)
@@ -239,15 +246,15 @@ func TestIdentityErrorLeavesTheFolder(t *testing.T) {
 				t.Errorf("%q names no remedy", err)
 			}
 			wantSame(t, "aside", []string(nil), files(t, filepath.Dir(dir), "*.aside-*"))
-			wantRow(t, opened(t, dir, Expect{Identity: identity, TableEnd: end}, ResetNone), "a", "1")
+			wantRow(t, opened(t, dir, Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}, ResetNone), "a", "1")
 		})
 	}
 }
 
 func TestOpenErrors(t *testing.T) {
 	dir := filled(t)
-	s := opened(t, dir, Expect{Identity: identity, TableEnd: end}, ResetNone)
-	if _, reset, err := Open(dir, Options{}, Expect{Identity: identity, TableEnd: end}); err == nil || reset != ResetNone {
+	s := opened(t, dir, Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}, ResetNone)
+	if _, reset, err := Open(dir, Options{}, Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}); err == nil || reset != ResetNone {
 		t.Errorf("opened twice: %q, %v", reset, err)
 	}
 	wantRow(t, s, "a", "1")
@@ -262,7 +269,7 @@ func TestOpenErrors(t *testing.T) {
 
 // TestDamageFoundInUse: LevelDB reads most data files long after it was opened.
 func TestDamageFoundInUse(t *testing.T) {
-	want := Expect{Identity: identity, TableEnd: end}
+	want := Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}
 	for name, touch := range map[string]func(*Store) error{
 		"get": func(s *Store) (last error) {
 			for i := range 30 {
@@ -301,7 +308,7 @@ func TestDamageFoundInUse(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	s := opened(t, filled(t), Expect{Identity: identity, TableEnd: end}, ResetNone)
+	s := opened(t, filled(t), Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}, ResetNone)
 	other := identity
 	other.MetadataTopicID = api.UUID{}
 	if _, err := s.Check(Expect{Identity: other, TableEnd: end}); err == nil {
@@ -311,7 +318,7 @@ func TestCheck(t *testing.T) {
 	noError(t, err)
 	wantSame(t, "truncated", ResetBeyondEnd, reset)
 	noError(t, s.Close())
-	if reset, err = s.Check(Expect{Identity: identity, TableEnd: end}); err == nil || reset != ResetNone {
+	if reset, err = s.Check(Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}); err == nil || reset != ResetNone {
 		t.Errorf("a closed store: %q, %v", reset, err)
 	}
 }
@@ -321,7 +328,7 @@ func TestPeek(t *testing.T) {
 	before := files(t, dir, "*")
 	wantSame(t, "closed store", Position{Table: 1, Applied: 11, Time: 111}, Peek(dir))
 	wantSame(t, "files", before, files(t, dir, "*"))
-	s := opened(t, dir, Expect{Identity: identity, TableEnd: end}, ResetNone)
+	s := opened(t, dir, Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}, ResetNone)
 	wantSame(t, "open store", none, Peek(dir))
 	noError(t, s.Close())
 	missing := filepath.Join(t.TempDir(), "none")

@@ -86,6 +86,7 @@ type Store struct {
 	live      bool // the owner's: offsets come from Ack
 	closed    bool
 	broken    error // why nothing more is written; LevelDB refuses all after a failed write
+	fresh     freshness
 }
 
 // Options are LevelDB's; the zero value is right for one of fifty stores.
