@@ -9,6 +9,7 @@ import (
 
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/rlmmtest"
 	"github.com/tieredlog/rlmm/processor"
 )
@@ -137,6 +138,21 @@ func commit(t *testing.T, c *rlmmtest.Cluster, at int64) {
 	if err := kadm.NewClient(client).CommitAllOffsets(c.Context(), "rlmm", offsets); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// committed is what the group has committed for partition 0; −1 is nothing.
+func committed(t *testing.T, c *rlmmtest.Cluster) int64 {
+	t.Helper()
+	cluster, err := kafka.Connect(c.Context(), c.Settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close() //nolint:errcheck // nothing is lost
+	offset, err := cluster.CommittedOffset(c.Context(), "rlmm", rlmmtest.MetadataTopic, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return offset
 }
 
 func TestMembersShareAndTakeOver(t *testing.T) {

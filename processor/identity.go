@@ -36,8 +36,11 @@ func (i *instance) checkTopics(ctx context.Context) error {
 		return &store.IdentityError{Have: i.identity, Want: now}
 	case now != i.identity:
 		return fmt.Errorf("%w: the table was created again", errTopicsChanged)
-	case input.Partitions != i.partitions:
-		return fmt.Errorf("%w: %s has %d partitions now", errTopicsChanged, input.Name, input.Partitions)
+	}
+	for _, t := range []kafka.Topic{input, rows} {
+		if t.Partitions != i.partitions {
+			return fmt.Errorf("%w: %s has %d partitions now", errTopicsChanged, t.Name, t.Partitions)
+		}
 	}
 	return nil
 }
@@ -71,10 +74,24 @@ func (i *instance) watch(ctx context.Context, end context.CancelCauseFunc) {
 type missingTopicError struct{ error }
 
 func (e missingTopicError) Error() string {
-	return e.error.Error() + ", and the processor was told to create none"
+	return e.error.Error() + ", and the processor creates topics only when it is told to (--create-topics)"
 }
 
 func (e missingTopicError) Unwrap() error { return e.error }
 
 // Unhealable marks the error.
 func (missingTopicError) Unhealable() {}
+
+// partitionsError is a table with another partition count than the metadata topic has.
+type partitionsError struct {
+	*kafka.MismatchError
+	input string
+}
+
+// Error names the remedy, which depends on which topic was changed.
+func (e partitionsError) Error() string {
+	return fmt.Sprintf("%s as %s has: when the table was changed, `rlmm reset` clears table and group; when %s was, it is of no use any more, since its events lie where the old count put them: delete it and create it anew, then `rlmm reset`",
+		e.MismatchError.Error(), e.input, e.input)
+}
+
+func (e partitionsError) Unwrap() error { return e.MismatchError }

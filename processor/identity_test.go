@@ -373,3 +373,77 @@ func soon(c *processor.Config) {
 	c.MaintainEvery = 20 * time.Millisecond
 	c.PurgeAfter = math.MaxInt64
 }
+
+// The table gets a partition: its rows are looked for where they don't lie.
+func TestPartitionsAddedToTheTable(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 2)
+	p := c.RunProcessor(soon)
+	c.AddPartitions(rlmmtest.Table, 3)
+	err := wantGivenUp(t, c, p, "rlmm-table", "the partition count is 3, must be 2", "rlmm reset")
+	if mismatch := (*kafka.MismatchError)(nil); !errors.As(err, &mismatch) {
+		t.Errorf("%T: %v", err, err)
+	}
+}
+
+// The table is deleted after the head of its input was: a table of what is left would be
+// without segments that are there.
+func TestLostTableOfATruncatedTopicIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"stopped", "running"} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			c := rlmmtest.NewCluster(t, 1)
+			p := c.RunProcessor(soon)
+			publishLives(c, 0, 10)
+			c.WaitFor("all is committed", func() bool { return committed(t, c) == 40 })
+			if err := c.DeleteRecords(rlmmtest.MetadataTopic, 0, 21); err != nil {
+				t.Fatal(err)
+			}
+			if when == "stopped" {
+				if err := p.Stop(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.DeleteTopic(rlmmtest.Table); err != nil {
+				t.Fatal(err)
+			}
+			if when == "stopped" {
+				p = c.StartProcessor(rlmmtest.InFolder(p.DataDir))
+			}
+			err := wantGivenUp(t, c, p, "rlmm reset", "begins at 21", "up to 39")
+			if lost := (*kafka.LostHeadError)(nil); !errors.As(err, &lost) {
+				t.Errorf("%T: %v", err, err)
+			}
+			if answers := c.Answers(0); len(answers) > 0 {
+				t.Errorf("%d answers in the new table", len(answers))
+			}
+		})
+	}
+}
+
+// A fleet that is new goes on with what is left, and says so; so does it after it was
+// killed before it had anything to apply.
+func TestNewFleetOnATruncatedTopic(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 1)
+	c.CreateTopics()
+	publishLives(c, 0, 10)
+	if err := c.DeleteRecords(rlmmtest.MetadataTopic, 0, 40); err != nil {
+		t.Fatal(err)
+	}
+	p := c.RunProcessor()
+	if position := headerInt(t, lastPosition(t, c), "rlmm.offset"); position != 39 {
+		t.Errorf("position %d, want 39", position)
+	}
+	if err := p.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, c, 40)
+	publishLives(c, 10, 1)
+	again := c.RunProcessor()
+	c.WaitFor("the last records are applied", func() bool { return len(c.Answers(0)) == 4 })
+	if first, second := p.Stats().Gaps, again.Stats().Gaps; first != 1 || second != 0 {
+		t.Errorf("%d and %d gaps, want 1 and 0", first, second)
+	}
+}

@@ -114,6 +114,9 @@ func (i *instance) ensureTable(ctx context.Context, input kafka.Topic, limit int
 	c := i.cfg
 	spec := kafka.TableTopic(c.table(), input.Partitions, c.ReplicationFactor, c.MinISR, int(limit)+rowOverhead)
 	rows, err := i.cluster.Ensure(ctx, spec, c.CreateTopics)
+	if mismatch := (*kafka.MismatchError)(nil); errors.As(err, &mismatch) && mismatch.Setting == kafka.PartitionCount {
+		err = partitionsError{mismatch, input.Name}
+	}
 	if err != nil {
 		return rows, err
 	}

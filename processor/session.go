@@ -78,12 +78,13 @@ func (s session) Setup(sess sarama.ConsumerGroupSession) (err error) {
 		return err
 	}
 	for _, p := range claims {
-		if err := s.start(sess, p, fences[p]); err != nil {
+		next, err := s.start(sess.Context(), p, fences[p])
+		if err != nil {
 			return fmt.Errorf("partition %d: %w", p, err)
 		}
-	}
-	if err := s.writePositions(sess.Context(), claims); err != nil {
-		return err
+		// Each moves one way only.
+		sess.ResetOffset(s.cfg.MetadataTopic, p, next, "")
+		sess.MarkOffset(s.cfg.MetadataTopic, p, next, "")
 	}
 	s.running(sess.Context(), claims)
 	return nil
@@ -114,26 +115,24 @@ func (s session) fence(ctx context.Context, claims []int32) (map[int32]int64, er
 	return fences, eg.Wait()
 }
 
-// start takes the recovered store over and places the input behind it.
-func (s session) start(sess sarama.ConsumerGroupSession, p int32, fence int64) error {
+// start takes the recovered store over, writes down the position, and returns the input
+// offset to go on from. What the group commits is in the table before: see
+// [kafka.LostHeadError].
+func (s session) start(ctx context.Context, p int32, fence int64) (next int64, err error) {
 	st, err := s.recovered(p)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := st.GoLive(fence); err != nil {
-		return err
+		return 0, err
 	}
-	next, err := s.place(sess.Context(), p, st.Position().Applied)
-	if err != nil {
-		return err
+	if next, err = s.place(ctx, p, st.Position().Applied); err != nil {
+		return 0, err
 	}
 	if err := s.writer.Start(p, st); err != nil {
-		return err
+		return 0, err
 	}
-	// Each moves one way only.
-	sess.ResetOffset(s.cfg.MetadataTopic, p, next, "")
-	sess.MarkOffset(s.cfg.MetadataTopic, p, next, "")
-	return nil
+	return next, s.writer.WritePosition(ctx, p, next-1, s.identity)
 }
 
 // place returns the input offset to go on from.
@@ -146,12 +145,28 @@ func (i *instance) place(ctx context.Context, p int32, applied int64) (int64, er
 		return 0, &kafka.TruncatedError{Topic: i.cfg.MetadataTopic, Partition: p, Applied: applied, End: end}
 	}
 	start, err := i.cluster.StartOffset(ctx, i.cfg.MetadataTopic, p)
-	if err != nil {
+	if err != nil || applied+1 >= start {
+		return applied + 1, err
+	}
+	if err := i.gap(ctx, p, applied, start); err != nil {
 		return 0, err
 	}
-	if applied+1 < start && applied >= 0 {
-		i.stats.gaps.Add(1)
-		i.log.Warn("events are gone before they were applied", "partition", p, "applied", applied, "start", start)
+	return start, nil
+}
+
+// gap counts that the input begins behind what is applied. With nothing applied it is
+// where a new fleet begins, but not one whose table is lost.
+func (i *instance) gap(ctx context.Context, p int32, applied, start int64) error {
+	if applied < 0 {
+		committed, err := i.cluster.CommittedOffset(ctx, i.cfg.Group, i.cfg.MetadataTopic, p)
+		if err != nil {
+			return err
+		}
+		if committed > 0 {
+			return &kafka.LostHeadError{Topic: i.cfg.MetadataTopic, Partition: p, Start: start, Committed: committed}
+		}
 	}
-	return max(applied+1, start), nil
+	i.stats.gaps.Add(1)
+	i.log.Warn("events are gone before they were applied", "partition", p, "applied", applied, "start", start)
+	return nil
 }

@@ -119,7 +119,7 @@ func (m *Manager) topics(ctx context.Context) (input kafka.Topic, id store.Ident
 }
 
 func mismatch(t kafka.Topic, want int32) error {
-	return &kafka.MismatchError{Topic: t.Name, Setting: "the partition count", Want: fmt.Sprint(want), Got: fmt.Sprint(t.Partitions)}
+	return &kafka.MismatchError{Topic: t.Name, Setting: kafka.PartitionCount, Want: fmt.Sprint(want), Got: fmt.Sprint(t.Partitions)}
 }
 
 // expect is what the local store of a partition must fit now.

@@ -48,3 +48,21 @@ func (e *TruncatedError) Error() string {
 
 // Unhealable marks the error.
 func (*TruncatedError) Unhealable() {}
+
+// LostHeadError says that the table is empty, though the group has applied input, and
+// that the beginning of the input is gone too: what is left doesn't make the state.
+type LostHeadError struct {
+	Topic     string
+	Partition int32
+	// Start is the first offset that the input still holds, Committed the group's.
+	Start, Committed int64
+}
+
+// Error names the remedy.
+func (e *LostHeadError) Error() string {
+	return fmt.Sprintf("%s/%d begins at %d, and the table, which told of it up to %d, is empty: it can't be made anew; `rlmm reset` clears table and group and goes on with what is left",
+		e.Topic, e.Partition, e.Start, e.Committed-1)
+}
+
+// Unhealable marks the error.
+func (*LostHeadError) Unhealable() {}

@@ -47,6 +47,9 @@ func RejectedTopic(name string, replication, minISR int16, maxMessageBytes int) 
 	}}
 }
 
+// PartitionCount is the Setting of a [MismatchError] about a topic's partition count.
+const PartitionCount = "the partition count"
+
 // MismatchError says that a topic isn't what rlmm needs; nothing was changed.
 type MismatchError struct{ Topic, Setting, Want, Got string }
 
@@ -124,7 +127,7 @@ func (c *Cluster) probe(ctx context.Context, t Topic) error {
 
 func (c *Cluster) check(ctx context.Context, spec TopicSpec, t Topic) error {
 	if spec.Partitions != 0 && t.Partitions != spec.Partitions {
-		return &MismatchError{t.Name, "the partition count", strconv.Itoa(int(spec.Partitions)), strconv.Itoa(int(t.Partitions))}
+		return &MismatchError{t.Name, PartitionCount, strconv.Itoa(int(spec.Partitions)), strconv.Itoa(int(t.Partitions))}
 	}
 	want, ok := spec.Configs["cleanup.policy"]
 	if !ok {
