@@ -1,6 +1,7 @@
 package views
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 )
@@ -34,5 +35,31 @@ func (g *gate) set(open bool) {
 		close(g.opened)
 	} else {
 		g.opened = make(chan struct{})
+	}
+}
+
+// alarm tells those who wait now of an error.
+type alarm struct {
+	mu    sync.Mutex
+	ctx   context.Context
+	raise context.CancelCauseFunc
+}
+
+// next returns a context that ends, with the error as its cause, when the alarm is rung.
+func (a *alarm) next() context.Context {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ctx == nil {
+		a.ctx, a.raise = context.WithCancelCause(context.Background())
+	}
+	return a.ctx
+}
+
+func (a *alarm) ring(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ctx != nil {
+		a.raise(err)
+		a.ctx = nil
 	}
 }

@@ -56,13 +56,16 @@ func (m *Manager) mutate(ctx context.Context, event api.RemoteLogMetadata) (api.
 }
 
 // mutationContext ends with the caller's, after consume.wait, with Shutdown, and when
-// the partition is no longer assigned.
+// the partition is no longer assigned or can't go on.
 func (p *partition) mutationContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancelWait := context.WithTimeoutCause(ctx, p.m.cfg.ConsumeWait, errConsumeWait)
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(p.ctx, func() { cancel(p.ended()) })
+	lost := p.lost.next()
+	stopLost := context.AfterFunc(lost, func() { cancel(context.Cause(lost)) })
 	return ctx, func() {
 		stop()
+		stopLost()
 		cancel(nil)
 		cancelWait()
 	}
@@ -234,6 +237,10 @@ func publishError(err error) error {
 	return &api.IOError{Op: "publish the event", Err: err}
 }
 
+// errOtherEvent says that the answer isn't to the event that was published at its offset:
+// the event lies on a topic that was created anew since.
+var errOtherEvent = errors.New("the fleet found another event there: the metadata topic was created again")
+
 // await waits for the answer to the event at the offset.
 func (p *partition) await(ctx context.Context, event api.RemoteLogMetadata, offset int64, answers chan *answer) (api.Position, error) {
 	at := api.Position{MetadataPartition: p.number, Offset: offset}
@@ -241,6 +248,9 @@ func (p *partition) await(ctx context.Context, event api.RemoteLogMetadata, offs
 	case a := <-answers:
 		if a == nil {
 			return at, &api.OutcomeUnknownError{Position: at}
+		}
+		if a.key != codec.EventKey(event) {
+			return at, &api.TimeoutError{Position: at, Err: errOtherEvent}
 		}
 		row, err := decodeRow(a.key, a.value)
 		if err != nil {

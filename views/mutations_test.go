@@ -12,11 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/rlmmtest"
+	"github.com/tieredlog/rlmm/internal/store"
 	"github.com/tieredlog/rlmm/views"
 )
 
@@ -422,6 +425,52 @@ func TestPublishedBelowWhatIsApplied(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// The metadata topic was created again and is longer than what is applied: nobody will
+// ever apply the event. Whoever waits is told so when that is found out.
+func TestPublishedToARecreatedTopic(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 1)
+	p := c.RunProcessor()
+	tip := c.PartitionOn(0, 0)
+	c.PublishEvents(finished(rlmmtest.Segment(tip, 1, 0, 9))...)
+	m := c.ReadyManager(patient)
+	if err := p.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	c.RecreateTopic(rlmmtest.MetadataTopic)
+	for n := range 9 {
+		c.PublishEvents(rlmmtest.Segment(tip, 100+n, 0, 9))
+	}
+	at, err := mutation(c, m, rlmmtest.Segment(tip, 2, 10, 19))
+	identity := (*store.IdentityError)(nil)
+	if !errors.Is(err, api.ErrTimeout) || !errors.As(err, &identity) || at != (api.Position{Offset: 9}) {
+		t.Errorf("%v, %v; want it at 9, on another topic", at, err)
+	}
+}
+
+// The answer at an event's offset is to another event, which lay there on the topic that
+// was there before.
+func TestAnswerToAnotherEvent(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 1)
+	c.CreateTopics()
+	m := c.ReadyManager(patient)
+	tip := c.PartitionOn(0, 0)
+	done := begin(c, m, rlmmtest.Segment(tip, 1, 0, 9))
+	c.WaitFor("it is published", func() bool { return end(c) == 1 })
+	other := codec.SegmentKey(rlmmtest.Segment(tip, 2, 10, 19).ID)
+	fence := &kgo.Record{Topic: rlmmtest.Table, Key: []byte(codec.RejectedKey(0)), Headers: []kgo.RecordHeader{
+		{Key: "rlmm.cluster.id", Value: []byte(m.ClusterID())},
+		{Key: "rlmm.topic.id", Value: []byte(api.UUID(c.TopicInfo(rlmmtest.MetadataTopic).TopicID).String())},
+	}}
+	c.PublishTo(fence, &kgo.Record{Topic: rlmmtest.Table, Key: []byte(other), Headers: []kgo.RecordHeader{
+		{Key: "rlmm.offset", Value: []byte("0")}, {Key: "rlmm.outcome", Value: []byte("SegmentNotFound")},
+	}})
+	if got := <-done; !errors.Is(got.err, api.ErrTimeout) || got.at != (api.Position{}) {
+		t.Errorf("%v, %v; want a timeout", got.at, got.err)
 	}
 }
 

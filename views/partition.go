@@ -38,6 +38,8 @@ type partition struct {
 	ready  *gate
 	target atomic.Int64
 	cause  atomic.Pointer[error]
+	// lost rings when the partition can't go on: nobody answers who waits.
+	lost alarm
 	// identity is what the store was made from.
 	identity atomic.Pointer[store.Identity]
 	// following is whether the view is behind its recovery. Only the view's own

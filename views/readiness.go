@@ -130,6 +130,7 @@ func (p *partition) fail(err error) {
 	p.cause.Store(&err)
 	if !heals {
 		p.ready.set(false)
+		p.lost.ring(err)
 	}
 }
 
