@@ -44,7 +44,10 @@ func (i *instance) process(ctx goka.Context, msg any) {
 	next, outcome := fold.Fold(row, in.event, ctx.Offset())
 	value := old
 	if next != row {
-		value, outcome = i.encode(next, old, outcome)
+		value = rowBytes(next)
+	}
+	if len(value) > i.limits.table-rowOverhead {
+		value, outcome = nil, codec.OutcomeTooLarge // the old row stays: see table.Writer
 	}
 	if value == nil {
 		ctx.Delete(answer(ctx, outcome))
@@ -76,17 +79,11 @@ func (i *instance) row(ctx goka.Context) ([]byte, *codec.Row) {
 	return value, &row
 }
 
-// encode is the row's bytes, or the old ones when the new are more than the table
-// takes.
-func (i *instance) encode(next *codec.Row, old []byte, outcome codec.Outcome) ([]byte, codec.Outcome) {
-	if next == nil {
-		return nil, outcome
+func rowBytes(row *codec.Row) []byte {
+	if row == nil {
+		return nil
 	}
-	value := codec.EncodeRow(*next)
-	if len(value) > i.maxRecordBytes-rowOverhead {
-		return old, codec.OutcomeTooLarge
-	}
-	return value, outcome
+	return codec.EncodeRow(*row)
 }
 
 // reject sends a refused record to the rejected events, with the reason. What is
@@ -97,7 +94,7 @@ func (i *instance) reject(ctx goka.Context, in input, outcome codec.Outcome, rea
 	headers["rlmm.reason"] = fmt.Appendf(nil, "%.*s", maxReason, reason)
 	var raw any // an untyped nil keeps a null value null
 	if in.raw != nil {
-		raw = in.raw[:min(len(in.raw), max(0, i.maxRejectedBytes-rowOverhead))]
+		raw = in.raw[:min(len(in.raw), max(0, i.limits.rejected-rowOverhead))]
 	}
 	ctx.Emit(goka.Stream(i.cfg.rejected()), ctx.Key(), raw, goka.WithCtxEmitHeaders(headers))
 	i.log.Debug("event rejected", "partition", ctx.Partition(), "offset", ctx.Offset(), "outcome", outcome.String(), "reason", reason)

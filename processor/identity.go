@@ -61,6 +61,9 @@ func (i *instance) watch(ctx context.Context, end context.CancelCauseFunc) {
 		select {
 		case <-ctx.Done():
 			return
+		case err := <-i.changed:
+			end(err)
+			return
 		case <-tick.C:
 		}
 		if err := i.checkTopics(ctx); errors.Is(err, errTopicsChanged) || err != nil && !kafka.CanHeal(err) {

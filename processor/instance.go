@@ -3,7 +3,6 @@ package processor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash"
 	"log/slog"
 	"path/filepath"
@@ -23,19 +22,19 @@ import (
 
 // instance is one run of a goka processor, which can run only once.
 type instance struct {
-	cfg            Config
-	log            *slog.Logger
-	stats          *counters
-	cluster        *kafka.Cluster
-	identity       store.Identity
-	partitions     int32
-	maxRecordBytes int // of the table
-	maxAge         time.Duration
-	writer         *table.Writer
-	goka           *goka.Processor
-	// maxRejectedBytes bounds a batch of rejected events, and so one of them.
-	maxRejectedBytes int
-	onRunning        func([]int32)
+	cfg        Config
+	log        *slog.Logger
+	stats      *counters
+	cluster    *kafka.Cluster
+	identity   store.Identity
+	partitions int32
+	limits     limits
+	maxAge     time.Duration
+	writer     *table.Writer
+	goka       *goka.Processor
+	onRunning  func([]int32)
+	// changed gets why the instance must end, for the watch.
+	changed chan error
 
 	maintaining sync.WaitGroup
 	// rowLocks, one a partition, make one step of reading a row and sending what
@@ -61,7 +60,7 @@ func newInstance(ctx context.Context, p *Processor) (*instance, error) {
 	}
 	i := &instance{
 		cfg: p.cfg, log: p.cfg.Logger, stats: &p.stats, cluster: cluster, onRunning: p.setRunning,
-		stores: map[int32]*recovering{},
+		stores: map[int32]*recovering{}, changed: make(chan error, 1),
 	}
 	if err := i.prepare(ctx); err != nil {
 		if errors.Is(err, kafka.ErrNoTopic) && !p.cfg.CreateTopics {
@@ -93,15 +92,14 @@ func (i *instance) ensureTopics(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	limit, err := i.cluster.TopicConfigInt(ctx, input.Name, "max.message.bytes")
+	if i.limits.input, err = i.limit(ctx, input.Name); err != nil {
+		return err
+	}
+	rows, err := i.ensureTable(ctx, input)
 	if err != nil {
 		return err
 	}
-	rows, err := i.ensureTable(ctx, input, limit)
-	if err != nil {
-		return err
-	}
-	if err := i.ensureRejected(ctx, limit); err != nil {
+	if err := i.ensureRejected(ctx); err != nil {
 		return err
 	}
 	i.partitions = input.Partitions
@@ -110,9 +108,9 @@ func (i *instance) ensureTopics(ctx context.Context) error {
 	return nil
 }
 
-func (i *instance) ensureTable(ctx context.Context, input kafka.Topic, limit int64) (kafka.Topic, error) {
+func (i *instance) ensureTable(ctx context.Context, input kafka.Topic) (kafka.Topic, error) {
 	c := i.cfg
-	spec := kafka.TableTopic(c.table(), input.Partitions, c.ReplicationFactor, c.MinISR, int(limit)+rowOverhead)
+	spec := kafka.TableTopic(c.table(), input.Partitions, c.ReplicationFactor, c.MinISR, i.limits.input+rowOverhead)
 	rows, err := i.cluster.Ensure(ctx, spec, c.CreateTopics)
 	if mismatch := (*kafka.MismatchError)(nil); errors.As(err, &mismatch) && mismatch.Setting == kafka.PartitionCount {
 		err = partitionsError{mismatch, input.Name}
@@ -120,29 +118,26 @@ func (i *instance) ensureTable(ctx context.Context, input kafka.Topic, limit int
 	if err != nil {
 		return rows, err
 	}
-	have, err := i.cluster.TopicConfigInt(ctx, rows.Name, "max.message.bytes")
-	if err != nil {
+	if i.limits.table, err = i.limit(ctx, rows.Name); err != nil {
 		return rows, err
 	}
-	if have < limit {
-		return rows, &kafka.MismatchError{Topic: rows.Name, Setting: "max.message.bytes", Want: fmt.Sprintf("%d or more", limit), Got: strconv.FormatInt(have, 10)}
+	if err := i.limits.check(rows.Name); err != nil {
+		return rows, err
 	}
-	i.maxRecordBytes = int(have)
 	age, err := i.cluster.TombstoneAge(ctx, rows.Name)
 	i.maxAge = age / 2
 	return rows, err
 }
 
 // ensureRejected makes room for an event's reason beside its raw bytes.
-func (i *instance) ensureRejected(ctx context.Context, limit int64) error {
+func (i *instance) ensureRejected(ctx context.Context) error {
 	c := i.cfg
-	spec := kafka.RejectedTopic(c.rejected(), c.ReplicationFactor, c.MinISR, int(limit)+rowOverhead)
+	spec := kafka.RejectedTopic(c.rejected(), c.ReplicationFactor, c.MinISR, i.limits.input+rowOverhead)
 	rejected, err := i.cluster.Ensure(ctx, spec, c.CreateTopics)
 	if err != nil {
 		return err
 	}
-	have, err := i.cluster.TopicConfigInt(ctx, rejected.Name, "max.message.bytes")
-	i.maxRejectedBytes = int(have)
+	i.limits.rejected, err = i.limit(ctx, rejected.Name)
 	return err
 }
 
@@ -178,14 +173,14 @@ func (i *instance) buildProducer(brokers []string, clientID string, hasher func(
 	if err != nil {
 		return nil, err
 	}
-	cfg := i.cfg.Kafka.ProducerTo(i.maxRejectedBytes)
+	cfg := i.cfg.Kafka.ProducerTo(i.limits.rejected)
 	other, err := goka.ProducerBuilderWithConfig(cfg)(brokers, clientID, hasher)
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
 	i.writer = table.NewWriter(table.WriterConfig{
 		Client: client, Topic: i.cfg.table(), Hasher: hasher, Partitions: i.partitions,
-		MaxBatchBytes: i.maxRecordBytes, Other: other,
+		MaxBatchBytes: i.limits.table, Refused: i.refused, Other: other,
 	})
 	return i.writer, nil
 }

@@ -50,6 +50,9 @@ func (g group) Consume(ctx context.Context, topics []string, inner sarama.Consum
 		if err == nil {
 			continue
 		}
+		if err := g.instance.checkLimits(watched); errors.Is(err, errTopicsChanged) {
+			return err
+		}
 		g.instance.log.Warn("session failed, trying again", "error", err)
 		pause.Wait(ctx)
 	}

@@ -211,3 +211,14 @@ func (c *Cluster) AddPartitions(topic string, n int) {
 	c.must(err)
 	c.must(responses.Error())
 }
+
+// AlterTopic sets one of a topic's settings.
+func (c *Cluster) AlterTopic(topic, name, value string) {
+	c.t.Helper()
+	client := c.client()
+	defer client.Close()
+	set := kadm.AlterConfig{Op: kadm.SetConfig, Name: name, Value: &value}
+	responses, err := kadm.NewClient(client).AlterTopicConfigs(c.ctx, []kadm.AlterConfig{set}, topic)
+	c.must(err)
+	c.must(responses[0].Err)
+}

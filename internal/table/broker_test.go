@@ -41,6 +41,8 @@ type world struct {
 	t    *testing.T
 	addr string
 	ctx  context.Context
+	// refused counts what the writers are told to be too large.
+	refused atomic.Int64
 }
 
 func newWorld(t *testing.T, configs map[string]string) *world {
@@ -51,7 +53,7 @@ func newWorld(t *testing.T, configs map[string]string) *world {
 	noError(t, b.Cluster().CreateTopic(tableTopic, partitions, configs))
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	return &world{b.Cluster(), t, b.Addr(), ctx}
+	return &world{Cluster: b.Cluster(), t: t, addr: b.Addr(), ctx: ctx}
 }
 
 // writer is a writer of the table that ends with the test.
@@ -65,7 +67,7 @@ func (w *world) writer(change ...func(*sarama.Config)) *Writer {
 	noError(w.t, err)
 	writer := NewWriter(WriterConfig{
 		Client: client, Topic: tableTopic, Hasher: codec.NewHasher, Partitions: partitions,
-		MaxBatchBytes: 1 << 20, Other: &otherProducer{},
+		MaxBatchBytes: 1 << 20, Refused: func(context.Context, int32) { w.refused.Add(1) }, Other: &otherProducer{},
 	})
 	w.t.Cleanup(func() {
 		if !client.Closed() {

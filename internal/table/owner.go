@@ -9,6 +9,7 @@ import (
 	"github.com/IBM/sarama"
 	"github.com/lovoo/goka"
 
+	"github.com/tieredlog/rlmm/internal/backoff"
 	"github.com/tieredlog/rlmm/internal/store"
 )
 
@@ -149,20 +150,34 @@ func (o *owner) run() {
 
 func (o *owner) sendWaiting(ctx context.Context) error {
 	for batch := o.take(); len(batch) > 0; batch = o.take() {
-		records := make([]*sarama.Record, len(batch))
-		for i, e := range batch {
-			records[i] = e.record
-		}
-		base, err := o.produce(ctx, records)
-		if err == nil {
-			err = o.ack(base, len(batch))
-		}
-		finish(batch, err)
-		if err != nil {
+		if err := o.send(ctx, batch); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// send appends the entries in one batch, or in halves while the table takes less in one
+// than it did when the writer was made.
+func (o *owner) send(ctx context.Context, batch []entry) error {
+	records := make([]*sarama.Record, len(batch))
+	for i, e := range batch {
+		records[i] = e.record
+	}
+	base, err := o.produce(ctx, records)
+	if errors.Is(err, errHalve) {
+		half := len(batch) / 2
+		if err := o.send(ctx, batch[:half]); err != nil {
+			finish(batch[half:], err)
+			return err
+		}
+		return o.send(ctx, batch[half:])
+	}
+	if err == nil {
+		err = o.ack(base, len(batch))
+	}
+	finish(batch, err)
+	return err
 }
 
 // ack commits a batch to the store, unless the owner failed meanwhile: the store may
@@ -224,11 +239,21 @@ func (o *owner) init(ctx context.Context) error {
 	})
 }
 
-// produce appends the records as one batch and returns the offset of the first.
+// errHalve says that the table refuses a batch of several records for its size.
+var errHalve = errors.New("the table takes less in one batch")
+
+// produce appends the records as one batch and returns the offset of the first. A batch
+// of several that the table refuses for its size is errHalve; one record waits until it
+// is taken.
 func (o *owner) produce(ctx context.Context, records []*sarama.Record) (base int64, err error) {
 	err = o.retry(ctx, func() error {
 		base, err = o.tryProduce(records)
-		if err != nil {
+		switch {
+		case isTooLarge(err) && len(records) > 1:
+			return errHalve
+		case isTooLarge(err):
+			o.w.cfg.Refused(ctx, o.partition)
+		case err != nil:
 			_ = o.w.cfg.Client.RefreshMetadata(o.w.cfg.Topic) // the next try reports what is wrong
 		}
 		return err
@@ -268,25 +293,29 @@ func nextSequence(seq int32, n int) int32 { return int32((int64(seq) + int64(n))
 
 // retry calls f until it succeeds, gives a fatal error, or the context ends.
 func (o *owner) retry(ctx context.Context, f func() error) error {
-	pause := 20 * time.Millisecond
-	for {
+	for pause := backoff.New(20*time.Millisecond, time.Second); ; pause.Wait(ctx) {
 		err := f()
-		if err == nil || isFatal(err) {
+		switch {
+		case err == nil || isFatal(err):
 			return err
-		}
-		select {
-		case <-ctx.Done():
+		case ctx.Err() != nil:
 			return errors.Join(context.Cause(ctx), err)
-		case <-time.After(pause):
-			pause = min(2*pause, time.Second)
 		}
 	}
+}
+
+// isTooLarge tells whether a broker refuses a batch for its size.
+func isTooLarge(err error) bool {
+	return errors.Is(err, sarama.ErrMessageSizeTooLarge) || errors.Is(err, sarama.ErrMessageSetSizeTooLarge)
 }
 
 // isFatal tells whether a broker's answer ends the right to write: a newer owner, a
 // lost sequence, a record that it will never take. All else heals, or is for a person
 // to heal while the partition waits.
 func isFatal(err error) bool {
+	if errors.Is(err, errHalve) {
+		return true
+	}
 	var code sarama.KError
 	if !errors.As(err, &code) {
 		return false
@@ -294,7 +323,7 @@ func isFatal(err error) bool {
 	switch code {
 	case sarama.ErrInvalidProducerEpoch, sarama.ErrProducerFenced, sarama.ErrOutOfOrderSequenceNumber,
 		sarama.ErrUnknownProducerID, sarama.ErrDuplicateSequenceNumber, sarama.ErrInvalidProducerIDMapping,
-		sarama.ErrMessageSizeTooLarge, sarama.ErrInvalidRecord, sarama.ErrInvalidMessage, sarama.ErrInvalidTimestamp,
+		sarama.ErrInvalidRecord, sarama.ErrInvalidMessage, sarama.ErrInvalidTimestamp,
 		sarama.ErrTopicAuthorizationFailed, sarama.ErrClusterAuthorizationFailed,
 		sarama.ErrTransactionalIDAuthorizationFailed, sarama.ErrSASLAuthenticationFailed:
 		return true

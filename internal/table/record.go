@@ -69,6 +69,10 @@ func AnswerHeaders(offset int64, outcome codec.Outcome) goka.Headers {
 	}
 }
 
+func isAnswer(headers goka.Headers, outcome codec.Outcome) bool {
+	return string(headers[headerOutcome]) == outcome.String()
+}
+
 // PurgeHeaders are the headers of the tombstone that removes a row with this offset
 // field.
 func PurgeHeaders(rowOffset int64) goka.Headers { return AnswerHeaders(rowOffset, codec.OutcomePurge) }

@@ -11,6 +11,7 @@ import (
 	"github.com/IBM/sarama"
 	"github.com/lovoo/goka"
 
+	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/store"
 )
 
@@ -35,6 +36,10 @@ type WriterConfig struct {
 	Partitions int32
 	// MaxBatchBytes bounds a batch: the table's max.message.bytes.
 	MaxBatchBytes int
+	// Refused is called each time that the table refuses a single record for its size,
+	// before that is sent again: its max.message.bytes was lowered. The context ends when
+	// the partition is given up.
+	Refused func(ctx context.Context, partition int32)
 	// Other carries what isn't for the table. Close closes it.
 	Other goka.Producer
 }
@@ -45,7 +50,9 @@ type WriterConfig struct {
 // owner's batches are refused, and sends idempotent batches, one in flight, none
 // transactional: control records in the table would keep goka's recovery from ending.
 //
-// A retriable error is retried for ever with the same sequence. The first other error
+// A retriable error is retried for ever with the same sequence, and so is a record that
+// is larger than the table takes by now: who lowered the limit can raise it again, and
+// meanwhile nothing is lost. A batch that is too large is halved. The first other error
 // fails the partition: all that waits there and all that follows, until it is
 // acquired anew.
 type Writer struct {
@@ -124,13 +131,19 @@ func (w *Writer) Emit(topic, key string, value []byte) *goka.Promise {
 }
 
 // EmitWithHeaders sends a record. For the table it takes the input offset from the
-// headers and keeps goka's order: staged in the store, then sent, then on disk.
+// headers and keeps goka's order: staged in the store, then sent, then on disk. goka
+// writes under the key of the input record only: the answer [codec.OutcomeTooLarge] goes
+// under the partition's hidden key from here, so that the row stays as it is and isn't
+// written again, which may be too large by now too.
 func (w *Writer) EmitWithHeaders(topic, key string, value []byte, headers goka.Headers) *goka.Promise {
 	if topic != w.cfg.Topic {
 		return w.cfg.Other.EmitWithHeaders(topic, key, value, headers)
 	}
 	promise, finish := goka.NewPromiseWithFinisher()
 	partition := w.partition(key)
+	if isAnswer(headers, codec.OutcomeTooLarge) {
+		key, value = codec.RejectedKey(partition), nil
+	}
 	// goka commits the offset of what it is told here; the store does that itself, so
 	// it is told of none.
 	err := w.submit(partition, key, value, headers, func(err error) { finish(nil, err) })

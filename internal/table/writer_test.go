@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tieredlog/rlmm/api"
@@ -261,7 +263,7 @@ func (w *world) disturbed(trouble func()) {
 func TestFatalErrors(t *testing.T) {
 	for _, e := range []*kerr.Error{
 		kerr.InvalidProducerEpoch, kerr.OutOfOrderSequenceNumber, kerr.UnknownProducerID,
-		kerr.MessageTooLarge, kerr.TopicAuthorizationFailed, kerr.InvalidRecord,
+		kerr.TopicAuthorizationFailed, kerr.InvalidRecord,
 	} {
 		t.Run(e.Message, func(t *testing.T) {
 			t.Parallel()
@@ -345,6 +347,99 @@ func TestBatchesFitTheTable(t *testing.T) {
 		}
 	}
 	wantSame(t, "answers", upTo(601), w.sources(0))
+	w.wantExact(s, 0)
+}
+
+// limitTable sets the table's max.message.bytes as an operator would.
+func (w *world) limitTable(bytes int) {
+	w.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(w.addr))
+	noError(w.t, err)
+	defer client.Close()
+	set := kadm.AlterConfig{Op: kadm.SetConfig, Name: "max.message.bytes", Value: kadm.StringPtr(strconv.Itoa(bytes))}
+	responses, err := kadm.NewClient(client).AlterTopicConfigs(w.ctx, []kadm.AlterConfig{set}, tableTopic)
+	noError(w.t, err)
+	noError(w.t, responses[0].Err)
+}
+
+// The table's limit was lowered since the writer was made, but each record still fits.
+func TestBatchesThatTheTableRefusesAreHalved(t *testing.T) {
+	w := newWorld(t, nil)
+	writer := w.writer()
+	s := w.own(writer, 0)
+	held, release := w.hold()
+	results := []*result{emit(writer, 0, 0)}
+	w.awaitClosed("the first batch", held)
+	for i := range int64(600) {
+		results = append(results, emit(writer, 0, 1+i))
+	}
+	w.limitTable(1000)
+	release()
+	w.awaitAll(results)
+	wantSame(t, "answers", upTo(601), w.sources(0))
+	w.wantExact(s, 0)
+	if n := w.refused.Load(); n != 0 {
+		t.Errorf("%d single records were refused", n)
+	}
+}
+
+// A record that no longer fits waits with what lies behind it until the limit is raised,
+// and leaves the other partitions alone.
+func TestRecordThatTheTableRefusesWaits(t *testing.T) {
+	w := newWorld(t, nil)
+	writer := w.writer()
+	s := w.own(writer, 0)
+	w.own(writer, 1)
+	w.limitTable(1000)
+	held, release := w.hold()
+	results := []*result{emit(writer, 0, 0)}
+	w.awaitClosed("the first batch", held)
+	for i := range int64(20) {
+		results = append(results, emit(writer, 0, 1+i))
+	}
+	large := wait(writer.EmitWithHeaders(tableTopic, keyOn(0, 0), make([]byte, 2000), AnswerHeaders(21, codec.OutcomeApplied)))
+	results = append(results, large, emit(writer, 0, 22))
+	release()
+	for tick := time.NewTicker(time.Millisecond); w.refused.Load() < 3; <-tick.C {
+		noError(t, w.ctx.Err())
+	}
+	w.awaitAll([]*result{emit(writer, 1, 0)})
+	wantSame(t, "answers before it", upTo(21), w.sources(0))
+	w.limitTable(4000)
+	w.awaitAll(results)
+	wantSame(t, "answers", upTo(23), w.sources(0))
+	w.wantExact(s, 0)
+}
+
+// A partition that waits so can be given up.
+func TestRefusedRecordEndsWithThePartition(t *testing.T) {
+	w := newWorld(t, map[string]string{"max.message.bytes": "1000"})
+	writer := w.writer()
+	w.own(writer, 0)
+	large := wait(writer.EmitWithHeaders(tableTopic, keyOn(0, 0), make([]byte, 2000), AnswerHeaders(0, codec.OutcomeApplied)))
+	for tick := time.NewTicker(time.Millisecond); w.refused.Load() < 1; <-tick.C {
+		noError(t, w.ctx.Err())
+	}
+	writer.Release()
+	if err := w.await(large); !errors.Is(err, errReleased) {
+		t.Errorf("%v", err)
+	}
+}
+
+// The answer to an event whose row would be too large says so and touches no row.
+func TestTooLargeAnswerLeavesTheRow(t *testing.T) {
+	w := newWorld(t, nil)
+	writer := w.writer()
+	s := w.own(writer, 0)
+	key := keyOn(0, 0)
+	w.awaitAll([]*result{
+		wait(writer.EmitWithHeaders(tableTopic, key, []byte("old"), AnswerHeaders(0, codec.OutcomeApplied))),
+		wait(writer.EmitWithHeaders(tableTopic, key, nil, AnswerHeaders(1, codec.OutcomeTooLarge))),
+	})
+	value, err := s.Get(key)
+	noError(t, err)
+	wantSame(t, "row", "old", string(value))
+	wantSame(t, "answers", upTo(2), w.sources(0))
 	w.wantExact(s, 0)
 }
 
