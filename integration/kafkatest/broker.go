@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tieredlog/rlmm/api"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -25,13 +24,13 @@ const (
 
 // Broker is a real Apache Kafka broker. Its methods are for one goroutine at a time.
 type Broker struct {
-	dir        string
-	java       string
-	classPath  string
-	options    options
-	port       int
-	controller int
-	process    *process // nil until the first start
+	dir       string
+	java      string
+	classPath string
+	options   options
+	node      node
+	listeners map[string]Listener
+	process   *process // nil until the first start
 }
 
 // Start starts a broker for the test and returns when it answers requests. Its data
@@ -39,15 +38,7 @@ type Broker struct {
 // failed test shows the end of its log. A broker that can't be started fails the test.
 func Start(tb testing.TB, opts ...Option) *Broker {
 	tb.Helper()
-	b, err := newBroker(tb.TempDir(), opts)
-	if err != nil {
-		tb.Fatalf("prepare a broker: %v", err)
-	}
-	tb.Cleanup(func() { b.cleanUp(tb) })
-	if err := b.start(tb.Context()); err != nil {
-		tb.Fatalf("start a broker: %v", err)
-	}
-	return b
+	return StartCluster(tb, 1, opts...)[0]
 }
 
 func (b *Broker) cleanUp(tb testing.TB) {
@@ -99,27 +90,25 @@ func (b *Broker) Restart(tb testing.TB) {
 	}
 }
 
-// newBroker chooses ports and formats the broker's storage.
-func newBroker(dir string, opts []Option) (*Broker, error) {
-	o := newOptions(opts)
+// newBroker chooses the ports of its own listeners and formats the broker's storage.
+func newBroker(dir string, n node, o options) (*Broker, error) {
 	java, javaErr := javaBinary()
 	classPath, buildErr := brokerClassPath(o.version)
-	port, portErr := freePort()
-	controller, controllerErr := freePort()
-	if err := errors.Join(javaErr, buildErr, portErr, controllerErr); err != nil {
+	listeners, portErr := newListeners(o.listeners)
+	if err := errors.Join(javaErr, buildErr, portErr); err != nil {
 		return nil, err
 	}
-	b := &Broker{dir: dir, java: java, classPath: classPath, options: o, port: port, controller: controller}
+	b := &Broker{dir: dir, java: java, classPath: classPath, options: o, node: n, listeners: listeners}
 	return b, b.format()
 }
 
 func (b *Broker) format() error {
-	properties := serverProperties(b.dir, b.port, b.controller, b.options)
+	properties := serverProperties(b.dir, b.node, b.listeners, b.options)
 	if err := os.WriteFile(b.propertiesFile(), []byte(properties), 0o644); err != nil {
 		return err
 	}
 	cmd := b.command("kafka.tools.StorageTool", "format",
-		"--cluster-id", api.RandomUUID().String(), "--config", b.propertiesFile())
+		"--cluster-id", b.node.cluster, "--config", b.propertiesFile())
 	if out, err := runCommand(cmd); err != nil {
 		return fmt.Errorf("format the storage: %w\n%s", err, out)
 	}
@@ -193,6 +182,6 @@ func (b *Broker) close() error {
 	return b.process.kill()
 }
 
-func (b *Broker) address() string        { return fmt.Sprintf("127.0.0.1:%d", b.port) }
+func (b *Broker) address() string        { return fmt.Sprintf("127.0.0.1:%d", b.node.port) }
 func (b *Broker) logFile() string        { return filepath.Join(b.dir, "server.log") }
 func (b *Broker) propertiesFile() string { return filepath.Join(b.dir, "server.properties") }

@@ -7,6 +7,7 @@ type options struct {
 	version    string
 	jvm        []string
 	tiered     bool
+	listeners  []string
 	properties map[string]string
 }
 
@@ -47,3 +48,9 @@ func WithProperty(key, value string) Option {
 // folder, and Kafka's TopicBasedRemoteLogMetadataManager, which has created its topic
 // of 50 partitions when the broker is ready.
 func WithTieredStorage() Option { return func(o *options) { o.tiered = true } }
+
+// WithListener gives the broker one more listener, with addresses of its own: see
+// [Broker.Listener]. The name is of letters, in capitals.
+func WithListener(name string) Option {
+	return func(o *options) { o.listeners = append(o.listeners, name) }
+}

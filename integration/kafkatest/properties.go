@@ -5,28 +5,29 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// serverProperties returns the broker's server.properties: one node that is broker and
-// controller, small, without delays that only a cluster needs.
-func serverProperties(dir string, port, controllerPort int, o options) string {
+// serverProperties returns the broker's server.properties: a node that is broker and
+// controller, small, without delays that only a large cluster needs. Topics have a
+// replica on each of up to three nodes and are writable without one of them.
+func serverProperties(dir string, n node, listeners map[string]Listener, o options) string {
+	replicas := min(len(n.voters), 3)
 	properties := map[string]string{
 		"process.roles":                            "broker,controller",
-		"node.id":                                  "1",
-		"controller.quorum.voters":                 fmt.Sprintf("1@127.0.0.1:%d", controllerPort),
-		"listeners":                                fmt.Sprintf("PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d", port, controllerPort),
-		"advertised.listeners":                     fmt.Sprintf("PLAINTEXT://127.0.0.1:%d", port),
-		"listener.security.protocol.map":           "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+		"node.id":                                  strconv.Itoa(n.id),
+		"controller.quorum.voters":                 strings.Join(n.voters, ","),
 		"controller.listener.names":                "CONTROLLER",
 		"inter.broker.listener.name":               "PLAINTEXT",
 		"log.dirs":                                 filepath.Join(dir, "data"),
 		"auto.create.topics.enable":                "false",
-		"default.replication.factor":               "1",
-		"offsets.topic.replication.factor":         "1",
+		"default.replication.factor":               strconv.Itoa(replicas),
+		"min.insync.replicas":                      strconv.Itoa((replicas + 1) / 2),
+		"offsets.topic.replication.factor":         strconv.Itoa(replicas),
 		"offsets.topic.num.partitions":             "5",
-		"transaction.state.log.replication.factor": "1",
-		"transaction.state.log.min.isr":            "1",
+		"transaction.state.log.replication.factor": strconv.Itoa(replicas),
+		"transaction.state.log.min.isr":            strconv.Itoa((replicas + 1) / 2),
 		"transaction.state.log.num.partitions":     "5",
 		"group.initial.rebalance.delay.ms":         "0",
 		"num.network.threads":                      "2",
@@ -38,11 +39,27 @@ func serverProperties(dir string, port, controllerPort int, o options) string {
 		"log.segment.delete.delay.ms":     "1000",
 		"log.retention.check.interval.ms": "1000",
 	}
+	maps.Copy(properties, listenerProperties(n, listeners))
 	if o.tiered {
 		maps.Copy(properties, tieredProperties(dir))
 	}
 	maps.Copy(properties, o.properties)
 	return render(properties)
+}
+
+func listenerProperties(n node, listeners map[string]Listener) map[string]string {
+	listen := []string{fmt.Sprintf("PLAINTEXT://127.0.0.1:%d", n.port), fmt.Sprintf("CONTROLLER://127.0.0.1:%d", n.controller)}
+	advertised := listen[:1:1]
+	protocols := []string{"PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT"}
+	for _, name := range slices.Sorted(maps.Keys(listeners)) {
+		listen = append(listen, name+"://"+listeners[name].Address)
+		advertised = append(advertised, name+"://"+listeners[name].Advertised)
+		protocols = append(protocols, name+":PLAINTEXT")
+	}
+	return map[string]string{
+		"listeners": strings.Join(listen, ","), "advertised.listeners": strings.Join(advertised, ","),
+		"listener.security.protocol.map": strings.Join(protocols, ","),
+	}
 }
 
 func tieredProperties(dir string) map[string]string {

@@ -64,7 +64,11 @@ func startShared() (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := newBroker(dir, nil)
+	nodes, err := newNodes(1)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	b, err := newBroker(dir, nodes[0], newOptions(nil))
 	if err == nil {
 		err = b.start(context.Background())
 	}
