@@ -28,6 +28,10 @@ type Expected struct {
 	answers map[int64]answer // by input offset
 }
 
+// largestRow is what the table takes of a row, in bytes: a table that a processor creates
+// takes as much as the metadata topic, by default 1048588, beside what a record has more.
+const largestRow = 1048588
+
 // FoldAll folds a partition's input from its beginning, as the design says it, with
 // nothing but the fold.
 func FoldAll(partition, partitions int32, input []*sarama.ConsumerMessage) (Expected, error) {
@@ -60,11 +64,15 @@ func foldOne(rows map[string]*codec.Row, partition, partitions int32, m *sarama.
 	}
 	key := codec.EventKey(event)
 	next, outcome := fold.Fold(rows[key], event, m.Offset)
-	rows[key] = next
-	if next == nil {
-		return answer{key, "", outcome}, nil
+	value := ""
+	if next != nil {
+		value = string(codec.EncodeRow(*next))
 	}
-	return answer{key, string(codec.EncodeRow(*next)), outcome}, nil
+	if len(value) > largestRow {
+		return answer{codec.RejectedKey(partition), "", codec.OutcomeTooLarge}, nil
+	}
+	rows[key] = next
+	return answer{key, value, outcome}, nil
 }
 
 // Findings are faults of a table or a store; none is right.

@@ -58,6 +58,22 @@ func awaitLeaders(ctx context.Context, admin *kadm.Client, topic string, partiti
 	}
 }
 
+// AlterTopic sets one of a topic's settings, such as min.insync.replicas.
+func AlterTopic(tb testing.TB, bootstrap []string, topic, setting, value string) {
+	tb.Helper()
+	withClient(tb, bootstrap, func(ctx context.Context, client *kgo.Client) error {
+		set := kadm.AlterConfig{Op: kadm.SetConfig, Name: setting, Value: &value}
+		altered, err := kadm.NewClient(client).AlterTopicConfigs(ctx, []kadm.AlterConfig{set}, topic)
+		if err == nil {
+			err = altered[0].Err
+		}
+		if err != nil {
+			return fmt.Errorf("set %s of topic %s: %w", setting, topic, err)
+		}
+		return nil
+	})
+}
+
 // Load publishes the events, each to its own partition with its own key (null when nil)
 // and in their order. Offsets are given anew and timestamps are of now.
 func Load(tb testing.TB, bootstrap []string, topic string, events []Event) {
