@@ -13,9 +13,10 @@ import (
 // Cluster answers questions about a cluster's topics and offsets. It is safe for
 // concurrent use.
 type Cluster struct {
-	client sarama.Client
-	admin  sarama.ClusterAdmin
-	id     string
+	client      sarama.Client
+	adminClient sarama.Client // client itself unless admins have settings of their own
+	admin       sarama.ClusterAdmin
+	id          string
 }
 
 // Connect opens a connection to the cluster; Close ends it.
@@ -27,15 +28,22 @@ func Connect(ctx context.Context, s Settings) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %v: %w", s.Bootstrap, err)
 	}
-	c := &Cluster{client: client}
-	if err := c.identify(ctx); err != nil {
-		return nil, errors.Join(err, client.Close())
+	c := &Cluster{client: client, adminClient: client}
+	if err := c.identify(ctx, s); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-func (c *Cluster) identify(ctx context.Context) (err error) {
-	if c.admin, err = sarama.NewClusterAdminFromClient(c.client); err != nil {
+func (c *Cluster) identify(ctx context.Context, s Settings) (err error) {
+	if _, own := s.Clients[AdminClient]; own {
+		c.adminClient, err = callOr(ctx, func() (sarama.Client, error) { return sarama.NewClient(s.Bootstrap, s.Admin()) }, closeClient)
+		if err != nil {
+			c.adminClient = c.client
+			return fmt.Errorf("connect to %v as admin: %w", s.Bootstrap, err)
+		}
+	}
+	if c.admin, err = sarama.NewClusterAdminFromClient(c.adminClient); err != nil {
 		return err
 	}
 	meta, err := c.metadata(ctx)
@@ -49,7 +57,12 @@ func (c *Cluster) identify(ctx context.Context) (err error) {
 }
 
 // Close ends the connection.
-func (c *Cluster) Close() error { return c.client.Close() }
+func (c *Cluster) Close() error {
+	if c.adminClient == c.client {
+		return c.client.Close()
+	}
+	return errors.Join(c.adminClient.Close(), c.client.Close())
+}
 
 // Client is the client underneath, to share its connections. It is closed with the
 // cluster.

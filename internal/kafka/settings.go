@@ -34,6 +34,29 @@ type Settings struct {
 	// FetchMaxWait is how long a broker may hold a fetch that has no records; 100 ms
 	// when 0. To stop a view takes up to that long.
 	FetchMaxWait time.Duration
+	// Security is how connections are secured, and who connects.
+	Security Security
+	// Clients replaces parts of the settings for clients of one kind.
+	Clients map[ClientKind]ClientSettings
+}
+
+// ClientKind is what a client does, as Kafka's prefixes remote.log.metadata.producer,
+// .consumer and .admin tell clients apart.
+type ClientKind string
+
+// The kinds of clients. What asks for topics and offsets is a consumer.
+const (
+	ProducerClient ClientKind = "producer"
+	ConsumerClient ClientKind = "consumer"
+	AdminClient    ClientKind = "admin"
+)
+
+// ClientSettings is what clients of one kind have of their own.
+type ClientSettings struct {
+	// ClientID is the common one when empty.
+	ClientID string
+	// Security is the common one when nil.
+	Security *Security
 }
 
 // Validate returns an error that names every setting that can't be right.
@@ -48,26 +71,51 @@ func (s Settings) Validate() error {
 	if s.FetchMaxWait < 0 {
 		errs = append(errs, errors.New("fetch max wait: must not be negative"))
 	}
+	errs = append(errs, s.Security.Validate())
+	for kind, c := range s.Clients {
+		if c.Security != nil {
+			errs = append(errs, naming(string(kind)+" client", c.Security.Validate()))
+		}
+	}
 	return errors.Join(errs...)
+}
+
+// of returns the settings of a kind of clients.
+func (s Settings) of(kind ClientKind) ClientSettings {
+	own := s.Clients[kind]
+	own.ClientID = cmp.Or(own.ClientID, s.ClientID, "rlmm")
+	if own.Security == nil {
+		own.Security = &s.Security
+	}
+	return own
 }
 
 // base is what all clients share. Kafka's defaults for topic creation stay off: a
 // client that asks for a missing topic must not create it with the wrong settings.
-func (s Settings) base() *sarama.Config {
+func (s Settings) base(kind ClientKind) *sarama.Config {
+	own := s.of(kind)
 	c := sarama.NewConfig()
 	c.Version = Protocol
-	c.ClientID = cmp.Or(s.ClientID, "rlmm")
+	c.ClientID = own.ClientID
 	c.Metadata.AllowAutoTopicCreation = false
 	c.Net.DialTimeout = 10 * time.Second
 	c.Net.ReadTimeout = 30 * time.Second
 	c.Net.WriteTimeout = 30 * time.Second
+	own.Security.apply(c)
 	return c
 }
 
 // Consumer returns the settings of a consumer that starts at the beginning and
 // reports its errors.
 func (s Settings) Consumer() *sarama.Config {
-	c := s.base()
+	return s.consumer(ConsumerClient)
+}
+
+// Admin returns the settings of what creates and deletes topics and groups.
+func (s Settings) Admin() *sarama.Config { return s.consumer(AdminClient) }
+
+func (s Settings) consumer(kind ClientKind) *sarama.Config {
+	c := s.base(kind)
 	c.Consumer.Return.Errors = true
 	c.Consumer.Offsets.Initial = sarama.OffsetOldest
 	c.Consumer.MaxWaitTime = cmp.Or(s.FetchMaxWait, 100*time.Millisecond)
@@ -92,7 +140,7 @@ func (s Settings) Group() *sarama.Config {
 // in-sync replicas and sends at once. All three flush settings are 0: with one of
 // them set, a producer that waits for a batch to fill can hang.
 func (s Settings) Producer() *sarama.Config {
-	c := s.base()
+	c := s.base(ProducerClient)
 	c.Producer.RequiredAcks = sarama.WaitForAll
 	c.Producer.Idempotent = true
 	c.Producer.Return.Successes = true
