@@ -25,8 +25,8 @@ type Unhealable interface {
 // CanHeal tells whether what went wrong may go away by itself: not a right that is
 // missing, a topic that doesn't fit, or an [Unhealable].
 func CanHeal(err error) bool {
-	var code sarama.KError
-	if errors.As(err, &code) && slices.Contains(fatalCodes, code) {
+	// Not errors.As: sarama wraps a code that came with a message so that only Is sees it.
+	if slices.ContainsFunc(fatalCodes, func(code sarama.KError) bool { return errors.Is(err, code) }) {
 		return false
 	}
 	var unhealable Unhealable
