@@ -93,7 +93,7 @@ func runPeer[T any](tb testing.TB, in *bytes.Buffer, args ...string) []T {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), peerTimeout)
 	defer cancel()
-	cmd, err := peerCommand(ctx, args)
+	cmd, err := peerCommand(ctx, quickJVM("512m"), args)
 	if err != nil {
 		tb.Fatalf("prepare the peer: %v", err)
 	}
@@ -112,7 +112,7 @@ func runPeer[T any](tb testing.TB, in *bytes.Buffer, args ...string) []T {
 	return lines
 }
 
-func peerCommand(ctx context.Context, args []string) (*exec.Cmd, error) {
+func peerCommand(ctx context.Context, jvm, args []string) (*exec.Cmd, error) {
 	java, err := javaBinary()
 	if err != nil {
 		return nil, err
@@ -121,6 +121,6 @@ func peerCommand(ctx context.Context, args []string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	args = slices.Concat(quickJVM("512m"), []string{"-cp", classPath, "io.tieredlog.rlmm.peer.Peer"}, args)
+	args = slices.Concat(jvm, []string{"-cp", classPath, "io.tieredlog.rlmm.peer.Peer"}, args)
 	return exec.CommandContext(ctx, java, args...), nil
 }

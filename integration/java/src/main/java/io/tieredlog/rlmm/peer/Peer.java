@@ -34,6 +34,7 @@ public final class Peer {
         switch (options.getString("verb")) {
             case "state" -> new StateVerb(settings(options)).run(out);
             case "apply" -> new ApplyVerb(settings(options)).run(in, out);
+            case "measure" -> new MeasureVerb(settings(options)).run(in, out);
             case "serde" -> new SerdeVerb().run(in, out);
             default -> throw new IllegalStateException("no such verb");
         }
@@ -53,6 +54,7 @@ public final class Peer {
         Subparsers verbs = parser.addSubparsers().dest("verb");
         managerVerb(verbs, "state", "replay the metadata topic and print the answers for every partition on it");
         managerVerb(verbs, "apply", "carry out the operations on standard input, one outcome a line");
+        managerVerb(verbs, "measure", "measure what each line on standard input asks for, one answer a line");
         verbs.addParser("serde").help("decode the hex values on standard input");
         return parser;
     }
