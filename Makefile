@@ -20,7 +20,7 @@ export VERSION
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev test race integration fuzz bench fmt fmt-check lint vuln up down clean
+.PHONY: help build dev test race integration fuzz bench bench-peer bench-peer-quick fmt fmt-check lint vuln up down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +53,16 @@ fuzz: ## run each fuzz target for FUZZTIME
 
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
+
+# Kafka's manager and ours take turns on a broker that the benchmark starts (needs Java 17 and
+# Maven). BENCH_FLAGS: -pairs N, -profiles FOLDER. See docs/performance.md.
+BENCH_PEER = go test -tags integration -run '^$$' -bench '^BenchmarkPeer$(BENCH_PART)' -benchtime 1x -timeout 3h ./integration/bench -args -json $(CURDIR)/bench.json
+
+bench-peer: ## measure next to Kafka's own manager, into bench.json
+	$(BENCH_PEER) $(BENCH_FLAGS)
+
+bench-peer-quick: ## the same in two minutes, with less work: an impression
+	$(BENCH_PEER) -quick -pairs 1 $(BENCH_FLAGS)
 
 fmt: $(GOFUMPT) ## format the code
 	$(GOFUMPT) -l -w .

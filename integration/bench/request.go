@@ -12,6 +12,8 @@ const (
 	Ready = "ready"
 	// Assign gives a manager that is ready for the rest another metadata partition.
 	Assign = "assign"
+	// Lookups asks for random segments of all partitions; ours only.
+	Lookups = "lookups"
 	// Memory starts a manager and asks for every partition.
 	Memory = "memory"
 )

@@ -57,6 +57,15 @@ func (c *Child) Stop(tb testing.TB) {
 	}
 }
 
+// Wait returns when the process has ended by itself; ending with a failure fails the test.
+func (c *Child) Wait(tb testing.TB) {
+	tb.Helper()
+	<-c.process.done
+	if c.process.err != nil {
+		tb.Fatalf("%s: %v", c.process.cmd.Path, c.process.err)
+	}
+}
+
 // Done is closed when the process has ended.
 func (c *Child) Done() <-chan struct{} { return c.process.done }
 

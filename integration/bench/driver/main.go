@@ -67,6 +67,7 @@ var kinds = map[string]func(context.Context, bench.Request) (values, error){
 	bench.Latency:    latency,
 	bench.Throughput: throughput,
 	bench.Queries:    queries,
+	bench.Lookups:    lookups,
 	bench.Ready:      ready,
 	bench.Assign:     assign,
 	bench.Memory:     memory,

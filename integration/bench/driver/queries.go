@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -25,9 +24,8 @@ type asker struct {
 	ctx                  context.Context //nolint:containedctx // of one measurement
 	m                    *views.Manager
 	oneEpoch, manyEpochs api.TopicIdPartition
-	segments             int
+	request              bench.Request
 	end                  int64 // the offset behind the last segment
-	warmUp, measure      time.Duration
 	rates                values
 }
 
@@ -35,12 +33,26 @@ func queries(ctx context.Context, r bench.Request) (values, error) {
 	partitions := bench.UserPartitions(r.Seed, 2)
 	return with(ctx, r, partitions, func(m *views.Manager) (values, error) {
 		a := asker{
-			ctx: ctx, m: m, oneEpoch: partitions[0], manyEpochs: partitions[1], segments: r.Segments,
-			warmUp: time.Duration(r.WarmUpMs) * time.Millisecond, measure: time.Duration(r.MeasureMs) * time.Millisecond,
-			rates: values{},
+			ctx: ctx, m: m, oneEpoch: partitions[0], manyEpochs: partitions[1], request: r, rates: values{},
 		}
 		a.end = bench.Segment(a.oneEpoch, api.UUID{}, r.Segments-1, 0).EndOffset + 1
 		return a.rates, errors.Join(a.lookUps(), a.lists())
+	})
+}
+
+// lookups asks for segments at random places of a workload whose partitions have so many
+// segments together.
+func lookups(ctx context.Context, r bench.Request) (values, error) {
+	partitions := bench.UserPartitions(r.Seed, r.UserPartitions)
+	return with(ctx, r, partitions, func(m *views.Manager) (values, error) {
+		rate, err := measureRate(1, r, func() bool {
+			at := rand.IntN(r.Segments)
+			tip, i := partitions[at%len(partitions)], at/len(partitions)
+			s := bench.Segment(tip, api.UUID{}, i, bench.EpochOf(i))
+			_, found, err := m.RemoteLogSegmentMetadata(ctx, tip, bench.EpochOf(i), s.StartOffset)
+			return found && err == nil
+		})
+		return values{"lookup": rate}, err
 	})
 }
 
@@ -93,13 +105,13 @@ func (a *asker) nextTxn() bool {
 
 func (a *asker) size() bool {
 	bytes, err := a.m.RemoteLogSize(a.ctx, a.oneEpoch, 0)
-	return bytes == int64(a.segments)*bench.SegmentBytes && err == nil
+	return bytes == int64(a.request.Segments)*bench.SegmentBytes && err == nil
 }
 
 // randomEpoch returns an offset and the epoch that wrote it.
 func (a *asker) randomEpoch() (int32, int64) {
-	i := rand.IntN(a.segments)
-	return bench.EpochOf(i), int64(i) * a.end / int64(a.segments)
+	i := rand.IntN(a.request.Segments)
+	return bench.EpochOf(i), int64(i) * a.end / int64(a.request.Segments)
 }
 
 func (a *asker) readAll(list []api.RemoteLogSegmentMetadata, err error) bool {
@@ -122,7 +134,7 @@ func (a *asker) read(list iter.Seq2[api.RemoteLogSegmentMetadata, error]) bool {
 		sum += fields(&s)
 		count++
 	}
-	return count == a.segments && sum != 0
+	return count == a.request.Segments && sum != 0
 }
 
 func fields(s *api.RemoteLogSegmentMetadata) int64 {
@@ -143,15 +155,19 @@ func fields(s *api.RemoteLogSegmentMetadata) int64 {
 	return sum
 }
 
-// rate asks in so many goroutines and notes the answers a second, of all together, after
-// a time to warm up.
-func (a *asker) rate(key string, threads int, ask func() bool) error {
-	if _, err := askAll(threads, ask, a.warmUp); err != nil {
-		return err
-	}
-	rate, err := askAll(threads, ask, a.measure)
-	a.rates[key] = rate
+// rate notes how often the question is answered in a second.
+func (a *asker) rate(key string, threads int, ask func() bool) (err error) {
+	a.rates[key], err = measureRate(threads, a.request, ask)
 	return err
+}
+
+// measureRate asks in so many goroutines and returns the answers a second, of all
+// together, after a time to warm up.
+func measureRate(threads int, r bench.Request, ask func() bool) (float64, error) {
+	if _, err := askAll(threads, ask, time.Duration(r.WarmUpMs)*time.Millisecond); err != nil {
+		return 0, err
+	}
+	return askAll(threads, ask, time.Duration(r.MeasureMs)*time.Millisecond)
 }
 
 func askAll(threads int, ask func() bool, d time.Duration) (float64, error) {
@@ -165,8 +181,8 @@ func askAll(threads int, ask func() bool, d time.Duration) (float64, error) {
 	}
 	err := asking.Wait()
 	sum := 0.0
-	for r := range slices.Values(rates) {
-		sum += r
+	for _, rate := range rates {
+		sum += rate
 	}
 	return sum, err
 }
