@@ -48,6 +48,14 @@ type Row struct {
 	Delete api.RemotePartitionDeleteMetadata
 }
 
+// Partition is the user partition that the row is about.
+func (r *Row) Partition() api.TopicIdPartition {
+	if r.Kind == RowPartition {
+		return r.Delete.TopicIdPartition
+	}
+	return r.Segment.ID.TopicIdPartition
+}
+
 // rowVersion is the version of the row format that is written, and the newest that
 // is read.
 const rowVersion = 1
@@ -100,7 +108,7 @@ const minRowEpochBytes = 2
 
 // EncodeRow is [AppendRow] to a new slice.
 func EncodeRow(r Row) []byte {
-	size := fixedBytes + len(r.topic()) + r.Segment.CustomMetadata.Len() + minEpochBytes*(r.Segment.LeaderEpochs.Len()+r.Highest.Len())
+	size := fixedBytes + len(r.Partition().Topic) + r.Segment.CustomMetadata.Len() + minEpochBytes*(r.Segment.LeaderEpochs.Len()+r.Highest.Len())
 	return AppendRow(make([]byte, 0, size), r)
 }
 
@@ -111,7 +119,7 @@ func AppendRow(dst []byte, r Row) []byte {
 	flags := r.flags()
 	dst = append(dst, rowVersion, flags|byte(r.Kind)&kindMask)
 	dst = binary.AppendUvarint(dst, uint64(r.Offset))
-	dst = appendBytes(dst, r.topic())
+	dst = appendBytes(dst, r.Partition().Topic)
 	if r.Kind == RowPartition {
 		return appendEvent(dst, int8(r.Delete.State), r.Delete.BrokerID, r.Delete.EventTimestampMs)
 	}
@@ -130,13 +138,6 @@ func AppendRow(dst []byte, r Row) []byte {
 		dst = appendEpochs(dst, r.Highest, 0)
 	}
 	return dst
-}
-
-func (r *Row) topic() string {
-	if r.Kind == RowPartition {
-		return r.Delete.TopicIdPartition.Topic
-	}
-	return r.Segment.ID.TopicIdPartition.Topic
 }
 
 // flags says which parts the row has, of those that its kind uses.

@@ -30,7 +30,7 @@ func findPurgeable(ctx context.Context, s *store.Store, limit time.Time) (purgea
 		if err != nil {
 			return nil, err
 		}
-		if tip := rowPartition(r); !group.is(tip) {
+		if tip := r.Partition(); !group.is(tip) {
 			group.collect(found)
 			group = newPurgeGroup(tip, limit)
 		}
@@ -38,13 +38,6 @@ func findPurgeable(ctx context.Context, s *store.Store, limit time.Time) (purgea
 	}
 	group.collect(found)
 	return found, nil
-}
-
-func rowPartition(r codec.Row) api.TopicIdPartition {
-	if r.Kind == codec.RowPartition {
-		return r.Delete.TopicIdPartition
-	}
-	return r.Segment.ID.TopicIdPartition
 }
 
 // holder is the row that holds an epoch's highest offset.

@@ -8,7 +8,7 @@ import (
 	"github.com/elnormous/contenttype"
 )
 
-// The types of answers. Only the list of segments comes as lines too.
+// The types of answers. Only the lists of segments and rows come as lines too.
 const (
 	typeJSON  = "application/json"
 	typeLines = "application/x-ndjson"

@@ -11,6 +11,7 @@
 //	PATCH /v1/partitions/{topicId}/{partition}/segments/{segmentId}
 //	PUT   /v1/partitions/{topicId}/{partition}/delete-state
 //	GET   /v1/partitions
+//	GET   /v1/rows[?topic=NAME-OR-ID][&partition=P]
 //	GET   /healthz  /readyz  /
 //
 // Ids are Kafka's base64 text; the usual UUID text is read too. A path names a
@@ -23,6 +24,10 @@
 // typed error. A read that finds nothing is 404 with reason no_segment, which to the
 // client is no error. A query parameter or a member of a body that a route doesn't
 // know is refused, so that a slip of the pen never means "all".
+//
+// GET /v1/rows lists the rows of the table beneath, for tools: what the contract doesn't
+// tell (deleted segments' markers, headless deletions, offsets) is there too. It can be
+// asked for as lines, and has no pages.
 //
 // # Lists of segments
 //

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"net/http"
 	"path"
@@ -31,6 +32,10 @@ type Config struct {
 	// Partitions lists the partitions that this server's assignment covers and that
 	// have something stored, in the order in which they are shown. Nil is none.
 	Partitions func(context.Context) ([]Partition, error)
+	// Rows iterates over the rows of the partitions that this server's assignment covers,
+	// those that the filter takes, and ends with the first error. Without one there is no
+	// GET /v1/rows.
+	Rows func(context.Context, RowFilter) iter.Seq2[Row, error]
 	// Ready returns why the server isn't ready, nil when it is. An error that joins
 	// several ([errors.Join]) is shown one by one. A nil func is always ready.
 	Ready func(context.Context) error
@@ -79,6 +84,9 @@ func (h *handler) routes() {
 		return
 	}
 	h.get("/v1/partitions", h.partitions)
+	if h.Rows != nil {
+		h.get("/v1/rows", h.rows)
+	}
 	h.get(partition+"/segment", h.segment)
 	h.get(partition+"/segments", h.segments)
 	h.get(partition+"/highest-offset", h.highestOffset)

@@ -62,7 +62,7 @@ func (c *Client) iterate(ctx context.Context, tip api.TopicIdPartition, q url.Va
 			return
 		}
 		defer answer.Close()
-		readSegments(answer, func(s Segment, err error) bool { return yield(s.Metadata(), to.failed(err)) })
+		readLines(answer, readSegment, func(s Segment, err error) bool { return yield(s.Metadata(), to.failed(err)) })
 	}
 }
 
@@ -95,8 +95,8 @@ func checkLines(response *http.Response) error {
 	return nil
 }
 
-// readSegments reads a segment from each line.
-func readSegments(body io.Reader, yield func(Segment, error) bool) {
+// readLines reads a value from each line.
+func readLines[T any](body io.Reader, read func([]byte) (T, error), yield func(T, error) bool) {
 	lines := bufio.NewReaderSize(body, 32<<10)
 	var line []byte
 	for {
@@ -104,12 +104,12 @@ func readSegments(body io.Reader, yield func(Segment, error) bool) {
 		if line, err = readLine(lines, line[:0]); errors.Is(err, io.EOF) {
 			return
 		}
-		var s Segment
+		var v T
 		if err == nil {
-			s, err = readSegment(line)
+			v, err = read(line)
 			err = badAnswer(err)
 		}
-		if !yield(s, err) || err != nil {
+		if !yield(v, err) || err != nil {
 			return
 		}
 	}

@@ -17,6 +17,8 @@ const (
 	paramState     = "state"
 	paramLimit     = "limit"
 	paramPageToken = "page_token"
+	paramTopic     = "topic"
+	paramPartition = "partition"
 )
 
 // query is the path and the parameters of a read about a partition.

@@ -15,6 +15,7 @@ import (
 	"github.com/tieredlog/rlmm/api/rest"
 	"github.com/tieredlog/rlmm/internal/backoff"
 	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/source"
 	"github.com/tieredlog/rlmm/views"
 )
 
@@ -161,6 +162,7 @@ func serveManager(ctx context.Context, l net.Listener, m *views.Manager, mutatio
 	handler := rest.NewHandler(rest.Config{
 		Manager:        m,
 		Partitions:     func(ctx context.Context) ([]rest.Partition, error) { return userPartitions(ctx, m) },
+		Rows:           source.Serve(m),
 		Ready:          func(context.Context) error { return m.Ready() },
 		Info:           rest.Info{Version: b.version, Commit: b.commit, KafkaClusterID: m.ClusterID()},
 		AllowMutations: mutations,

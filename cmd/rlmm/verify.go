@@ -1,18 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -102,87 +95,54 @@ type findingsError struct{ summary string }
 
 func (e *findingsError) Error() string { return e.summary }
 
-// localStore is the store of a metadata partition in the data folder.
-type localStore struct {
-	name      string // processor/7
-	partition int32
-}
-
 // storeFinding is a finding and where it was made.
 type storeFinding struct {
 	store string
 	check.Finding
 }
 
-// stores lists the stores, those that were moved aside left out.
-func (f verifyFlags) stores() ([]localStore, error) {
-	var all []localStore
-	for _, part := range []string{"processor", "views"} {
-		entries, err := os.ReadDir(dataDir(f.data, part))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, err
-		}
-		for _, e := range entries {
-			if number, err := strconv.ParseUint(e.Name(), 10, 31); err == nil && e.IsDir() {
-				all = append(all, localStore{path.Join(part, e.Name()), int32(number)})
-			}
-		}
+// stores lists the stores of the data folder.
+func (f verifyFlags) stores() ([]store.Local, error) {
+	all, err := store.Locals(f.data)
+	if err != nil {
+		return nil, err
 	}
-	slices.SortStableFunc(all, func(a, b localStore) int { return cmp.Compare(a.partition, b.partition) })
-	switch n := len(all); {
-	case n == 0:
-		return nil, fmt.Errorf("no store in %s: there is neither processor/N nor views/N", f.data)
-	case all[n-1].partition >= f.partitions:
-		return nil, &usageError{fmt.Errorf("--partitions: %d, but there is a store %s", f.partitions, all[n-1].name)}
+	if last := all[len(all)-1]; last.Partition >= f.partitions {
+		return nil, &usageError{fmt.Errorf("--partitions: %d, but there is a store %s", f.partitions, last.Name)}
 	}
 	return all, nil
 }
 
 // check goes through all stores but for those that can't be read, which the error names. It
 // ends at one that is in use: the others will be too.
-func (f verifyFlags) check(ctx context.Context, stores []localStore) (found []storeFinding, total check.Report, err error) {
+func (f verifyFlags) check(ctx context.Context, stores []store.Local) (found []storeFinding, total check.Report, err error) {
 	var errs []error
 	for _, s := range stores {
 		if err := ctx.Err(); err != nil {
 			return found, total, err
 		}
 		report, err := f.checkStore(s)
-		if _, inUse := errors.AsType[*storeInUseError](err); inUse {
+		if _, inUse := errors.AsType[*store.LocalInUseError](err); inUse {
 			return found, total, err
 		}
 		errs = append(errs, err)
 		for _, finding := range report.Findings {
-			found = append(found, storeFinding{s.name, finding})
+			found = append(found, storeFinding{s.Name, finding})
 		}
 		total.Add(report)
 	}
 	return found, total, errors.Join(errs...)
 }
 
-func (f verifyFlags) checkStore(s localStore) (check.Report, error) {
-	rows, _, err := store.Dump(dataDir(f.data, filepath.FromSlash(s.name)))
-	switch {
-	case errors.Is(err, syscall.EAGAIN): // the lock of its folder
-		return check.Report{}, &storeInUseError{s.name, err}
-	case err != nil:
+func (f verifyFlags) checkStore(s store.Local) (check.Report, error) {
+	rows, _, err := s.Dump()
+	if err != nil {
 		return check.Report{}, err
 	}
 	return check.Rows(check.InOrder(rows), check.Options{
-		MetadataPartition: s.partition, MetadataPartitions: f.partitions, OrphanAge: f.olderThan,
+		MetadataPartition: s.Partition, MetadataPartitions: f.partitions, OrphanAge: f.olderThan,
 	})
 }
-
-// storeInUseError is a store that a running process holds.
-type storeInUseError struct {
-	store string
-	err   error
-}
-
-func (e *storeInUseError) Error() string {
-	return fmt.Sprintf("the store %s is in use by a running process; stop it first: %v", e.store, e.err)
-}
-
-func (e *storeInUseError) Unwrap() error { return e.err }
 
 func (f verifyFlags) print(out io.Writer, found []storeFinding) error {
 	if f.output == "json" {

@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/IBM/sarama"
 )
@@ -14,46 +13,10 @@ const fetchBytes = 1 << 20
 // end, and whether there is one. Control records, and offsets that retention or
 // compaction took away, are no data: a reader can wait for them for ever.
 func (c *Cluster) FirstData(ctx context.Context, topic string, partition int32, from, end int64) (int64, bool, error) {
-	start, err := c.StartOffset(ctx, topic, partition)
-	if err != nil {
-		return 0, false, err
-	}
-	for from = max(from, start); from < end; {
-		block, err := c.fetch(ctx, topic, partition, from)
-		if err != nil {
-			return 0, false, fmt.Errorf("look at the tail of %s/%d from %d: %w", topic, partition, from, err)
-		}
-		offset, found, next := firstData(block, from)
-		if found {
-			return offset, offset < end, nil
-		}
-		if next == from {
-			return 0, false, nil // nothing lies between here and the end of the log
-		}
-		from = next
+	for r, err := range c.Records(ctx, topic, partition, from, end) {
+		return r.Offset, err == nil, err
 	}
 	return 0, false, nil
-}
-
-// firstData looks for the first data record at or after from; without one, next is
-// the offset behind what the block holds.
-func firstData(block *sarama.FetchResponseBlock, from int64) (offset int64, found bool, next int64) {
-	next = from
-	for _, records := range block.RecordsSet {
-		batch := records.RecordBatch
-		if batch == nil {
-			continue
-		}
-		if !batch.Control {
-			for _, r := range batch.Records {
-				if o := batch.FirstOffset + r.OffsetDelta; o >= from {
-					return o, true, o
-				}
-			}
-		}
-		next = max(next, batch.LastOffset()+1)
-	}
-	return 0, false, next
 }
 
 func (c *Cluster) fetch(ctx context.Context, topic string, partition int32, from int64) (*sarama.FetchResponseBlock, error) {

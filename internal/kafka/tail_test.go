@@ -127,9 +127,13 @@ func TestFirstDataOfHollowBatches(t *testing.T) {
 		{"control", 20, []*sarama.Records{control}, 0, false, 21},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			offset, found, next := firstData(&sarama.FetchResponseBlock{RecordsSet: c.sets}, c.from)
-			if offset != c.offset || found != c.found || next != c.next {
-				t.Fatalf("got %d, %v, %d, want %d, %v, %d", offset, found, next, c.offset, c.found, c.next)
+			var offset int64
+			next, more := dataOf(&sarama.FetchResponseBlock{RecordsSet: c.sets}, c.from, 100, func(r Record) bool {
+				offset = r.Offset
+				return false
+			})
+			if found := !more; offset != c.offset || found != c.found || !found && next != c.next {
+				t.Fatalf("got %d, %v, %d, want %d, %v, %d", offset, !more, next, c.offset, c.found, c.next)
 			}
 		})
 	}

@@ -1,0 +1,135 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/IBM/sarama"
+	"golang.org/x/sync/errgroup"
+)
+
+// Record is a data record of a topic.
+type Record struct {
+	Partition int32
+	Offset    int64
+	// Value is nil for a null one.
+	Value []byte
+}
+
+// Records iterates over the data records of a partition from an offset, or the first that
+// is still there, to the end, exclusive. Control records and offsets that retention or
+// compaction took away are passed over. An error is the last step.
+func (c *Cluster) Records(ctx context.Context, topic string, partition int32, from, end int64) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		start, err := c.StartOffset(ctx, topic, partition)
+		for from = max(from, start); err == nil && from < end; {
+			var block *sarama.FetchResponseBlock
+			if block, err = c.fetch(ctx, topic, partition, from); err != nil {
+				err = fmt.Errorf("read %s/%d from %d: %w", topic, partition, from, err)
+				break
+			}
+			next, more := dataOf(block, from, end, func(r Record) bool {
+				r.Partition = partition
+				return yield(r, nil)
+			})
+			if !more || next == from {
+				return // nothing lies between here and the end of the log
+			}
+			from = next
+		}
+		if err != nil {
+			yield(Record{}, err)
+		}
+	}
+}
+
+// dataOf iterates over the data records of a block from an offset to the end; next is
+// the offset behind what the block holds.
+func dataOf(block *sarama.FetchResponseBlock, from, end int64, yield func(Record) bool) (next int64, more bool) {
+	next = from
+	for _, records := range block.RecordsSet {
+		batch := records.RecordBatch
+		if batch == nil {
+			continue
+		}
+		for _, r := range batch.Records {
+			offset := batch.FirstOffset + r.OffsetDelta
+			if batch.Control || offset < from || offset >= end {
+				continue
+			}
+			if !yield(Record{Offset: offset, Value: r.Value}) {
+				return next, false
+			}
+		}
+		next = max(next, batch.LastOffset()+1)
+	}
+	return next, true
+}
+
+// OffsetAt returns the offset of the partition's first record whose timestamp is at or
+// after the time, the end when there is none.
+func (c *Cluster) OffsetAt(ctx context.Context, topic string, partition int32, at time.Time) (int64, error) {
+	offset, err := c.offset(ctx, topic, partition, at.UnixMilli())
+	if err != nil || offset >= 0 {
+		return offset, err
+	}
+	return c.EndOffset(ctx, topic, partition)
+}
+
+// Follow hands each record that comes to the partitions of a topic to the function, one at
+// a time, from the given offsets on. It ends without an error when the context does, and
+// with the function's error or that of a partition which can't be read on.
+func (c *Cluster) Follow(ctx context.Context, topic string, from map[int32]int64, take func(Record) error) error {
+	consumer, err := sarama.NewConsumerFromClient(c.client)
+	if err != nil {
+		return err
+	}
+	defer consumer.Close() //nolint:errcheck // its partitions are closed
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	for partition, offset := range from {
+		group.Go(func() error {
+			p, err := consumer.ConsumePartition(topic, partition, offset)
+			if err == nil {
+				err = forward(ctx, p, func(r Record) error {
+					mu.Lock()
+					defer mu.Unlock()
+					return take(r)
+				})
+			}
+			if err != nil {
+				return fmt.Errorf("follow %s/%d: %w", topic, partition, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// forward reads a partition until the context ends. sarama tries again after an error by
+// itself, but for one after which it closes the partition.
+func forward(ctx context.Context, p sarama.PartitionConsumer, take func(Record) error) error {
+	defer p.Close() //nolint:errcheck // what it still tells is of no use
+	last := errors.New("closed")
+	for {
+		select {
+		case m, ok := <-p.Messages():
+			if !ok {
+				return last
+			}
+			if err := take(Record{m.Partition, m.Offset, m.Value}); err != nil {
+				return err
+			}
+		case e, ok := <-p.Errors():
+			if ok {
+				last = e
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

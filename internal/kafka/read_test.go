@@ -1,0 +1,83 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+func TestRecordsAreTheDataAndNothingElse(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		fill      func(*world)
+		from, end int64
+		want      []int64
+	}{
+		{"empty", func(*world) {}, 0, 0, nil},
+		{"all", func(w *world) { w.produce("t", 3) }, 0, 3, []int64{0, 1, 2}},
+		{"some", func(w *world) { w.produce("t", 5) }, 1, 4, []int64{1, 2, 3}},
+		{"to an end that isn't there yet", func(w *world) { w.produce("t", 2) }, 0, 9, []int64{0, 1}},
+		{"between control records", func(w *world) {
+			w.transact("t", 1, kgo.TryCommit)
+			w.produce("t", 1)
+			w.transact("t", 1, kgo.TryAbort)
+		}, 0, 5, []int64{0, 2, 3}},
+		{"trimmed in part", func(w *world) { w.produce("t", 5); noError(w.t, w.DeleteRecords("t", 0, 3)) }, 0, 5, []int64{3, 4}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			noError(t, w.CreateTopic("t", 1, nil))
+			c.fill(w)
+			var got []int64
+			for r, err := range w.cluster.Records(w.ctx, "t", 0, c.from, c.end) {
+				noError(t, err)
+				got = append(got, r.Offset)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestOffsetAtATime(t *testing.T) {
+	w := newWorld(t)
+	noError(t, w.CreateTopic("t", 1, nil))
+	w.produce("t", 3)
+	for at, want := range map[time.Time]int64{time.UnixMilli(1): 0, time.Now().Add(time.Hour): 3} {
+		if got, err := w.cluster.OffsetAt(w.ctx, "t", 0, at); got != want || err != nil {
+			t.Errorf("at %s: %d, %v, want %d", at, got, err, want)
+		}
+	}
+}
+
+func TestFollowTakesWhatComesUntilTheContextEnds(t *testing.T) {
+	w := newWorld(t)
+	noError(t, w.CreateTopic("t", 1, nil))
+	w.produce("t", 2)
+	ctx, cancel := context.WithCancel(w.ctx)
+	var got []int64
+	noError(t, w.cluster.Follow(ctx, "t", map[int32]int64{0: 1}, func(r Record) error {
+		got = append(got, r.Offset)
+		if r.Offset == 3 {
+			cancel()
+		} else if r.Offset == 1 {
+			go w.produce("t", 2)
+		}
+		return nil
+	}))
+	if !slices.Equal(got, []int64{1, 2, 3}) {
+		t.Errorf("got %v", got)
+	}
+	full := errors.New("full")
+	if err := w.cluster.Follow(w.ctx, "t", map[int32]int64{0: 0}, func(Record) error { return full }); !errors.Is(err, full) {
+		t.Errorf("the function's error: %v", err)
+	}
+	if err := w.cluster.Follow(w.ctx, "t", map[int32]int64{0: 99}, func(Record) error { return nil }); err == nil {
+		t.Error("an offset beyond the end was followed")
+	}
+}

@@ -1,0 +1,100 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/tieredlog/rlmm/api/rest"
+	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/views"
+)
+
+// server asks a running one over HTTP.
+type server struct{ client *rest.Client }
+
+// OpenServer returns the source that asks the server at the URL. What it says is of the
+// metadata partitions that are assigned there; while one of them isn't ready, reads fail
+// with api.ErrNotReady.
+func OpenServer(url string) (Source, error) {
+	client, err := rest.NewClient(url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return server{client}, nil
+}
+
+func (server) Close() error { return nil }
+
+func (s server) Rows(ctx context.Context, selected Selector) iter.Seq2[Row, error] {
+	if len(selected) == 0 {
+		selected = Selector{{}}
+	}
+	return func(yield func(Row, error) bool) {
+		for _, filter := range selected {
+			for told, err := range s.client.Rows(ctx, filter) {
+				row, err := rowOf(told, err)
+				if !yield(row, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// kinds are the names of the kinds of rows.
+var kinds = map[codec.RowKind]rest.RowKind{
+	codec.RowSegment: rest.RowSegment, codec.RowHeadless: rest.RowHeadless,
+	codec.RowMarker: rest.RowMarker, codec.RowPartition: rest.RowPartitionDelete,
+}
+
+// Shape is the row as the HTTP API shows it.
+func Shape(row Row) rest.Row {
+	shape := rest.Row{
+		Kind: kinds[row.Kind], MetadataPartition: row.MetadataPartition, Offset: row.Offset, FinishedOffset: -1,
+		HighestOffsets: row.Highest, Segment: row.Segment, Delete: row.Delete,
+	}
+	if row.Kind == codec.RowSegment || row.Kind == codec.RowMarker {
+		shape.FinishedOffset = row.FinishedOffset
+	}
+	return shape
+}
+
+// rowOf is the way back from Shape.
+func rowOf(told rest.Row, err error) (Row, error) {
+	if err != nil {
+		return Row{}, err
+	}
+	row := Row{MetadataPartition: told.MetadataPartition, Row: codec.Row{
+		Offset: told.Offset, Highest: told.HighestOffsets, Segment: told.Segment, Delete: told.Delete,
+	}}
+	for kind, name := range kinds {
+		if name == told.Kind {
+			row.Kind = kind
+		}
+	}
+	if row.Kind == 0 {
+		return Row{}, fmt.Errorf("%q is not a kind of row", told.Kind)
+	}
+	if row.Kind == codec.RowSegment || row.Kind == codec.RowMarker {
+		row.FinishedOffset = told.FinishedOffset
+	}
+	return row, nil
+}
+
+// Serve is GET /v1/rows of a manager, for [rest.Config].
+func Serve(m *views.Manager) func(context.Context, rest.RowFilter) iter.Seq2[rest.Row, error] {
+	return func(ctx context.Context, filter rest.RowFilter) iter.Seq2[rest.Row, error] {
+		return func(yield func(rest.Row, error) bool) {
+			for row, err := range m.Rows(ctx) {
+				switch {
+				case err != nil:
+					yield(rest.Row{}, err)
+					return
+				case filter.Matches(row.Partition()) && !yield(Shape(row), nil):
+					return
+				}
+			}
+		}
+	}
+}
