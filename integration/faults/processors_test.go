@@ -26,6 +26,7 @@ func trouble(t *testing.T, harm func(w *world, members []*member)) *world {
 	for _, m := range members {
 		m.start()
 	}
+	w.observe()
 	ctx, stop := context.WithTimeout(t.Context(), seconds(t))
 	defer stop()
 	published := w.load(ctx, rate)
@@ -50,9 +51,13 @@ func (w *world) pause(ctx context.Context, least, most time.Duration) {
 	}
 }
 
-// awaitAnswers waits until every input record is answered in the table.
+// awaitAnswers ends the observers' mutations and waits until every input record is
+// answered in the table.
 func (w *world) awaitAnswers() {
 	w.t.Helper()
+	for _, o := range w.observers {
+		o.StopMutating()
+	}
 	for p := range int32(partitions) {
 		w.await(fmt.Sprintf("partition %d is answered", p), func() bool { return w.answered(p) })
 	}
@@ -99,6 +104,7 @@ func TestKilledBrokerLosesNothing(t *testing.T) {
 	for _, m := range members {
 		m.start()
 	}
+	w.observe()
 	ctx, stop := context.WithTimeout(t.Context(), seconds(t))
 	defer stop()
 	published := w.load(ctx, rate)

@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -18,7 +20,6 @@ import (
 	"github.com/IBM/sarama"
 
 	"github.com/tieredlog/rlmm/api"
-	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/integration/command"
 	"github.com/tieredlog/rlmm/integration/faults"
 	"github.com/tieredlog/rlmm/integration/kafkatest"
@@ -74,6 +75,11 @@ type world struct {
 	group     string
 	client    sarama.Client
 	dirs      []string // of all processors ever
+	observers []*observer
+
+	// acknowledged is, for each partition, the greatest offset that a load's publish was
+	// acknowledged at.
+	acknowledged [partitions]atomic.Int64
 }
 
 func newWorld(t *testing.T, bootstrap []string) *world {
@@ -82,6 +88,9 @@ func newWorld(t *testing.T, bootstrap []string) *world {
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed(t), 0)), bootstrap: bootstrap,
 		topic: "rlmm-fault-" + id, group: "rlmm-fault-" + id,
+	}
+	for p := range w.acknowledged {
+		w.acknowledged[p].Store(-1)
 	}
 	kafkatest.CreateMetadataTopic(t, bootstrap, w.topic, partitions)
 	client, err := sarama.NewClient(bootstrap, w.settings().Consumer())
@@ -114,11 +123,7 @@ func (w *world) newMember() *member {
 	m := &member{w: w, dir: dir, log: log}
 	w.t.Cleanup(func() {
 		m.kill()
-		if w.t.Failed() {
-			if b, err := os.ReadFile(log.Name()); err == nil {
-				w.t.Logf("%s:\n%s", dir, tail(string(b), 40))
-			}
-		}
+		w.showLog(log.Name())
 		log.Close()
 	})
 	return m
@@ -180,80 +185,23 @@ func (w *world) load(ctx context.Context, rate int) <-chan int {
 		w.t.Fatal(err)
 	}
 	published := make(chan int, 1)
-	events := newEvents(rand.New(rand.NewPCG(w.random.Uint64(), 1)))
+	events := faults.NewEvents(rand.New(rand.NewPCG(w.random.Uint64(), 1)), partitions)
 	go func() {
 		defer producer.Close()
 		n := 0
 		for tick := time.NewTicker(20 * time.Millisecond); ctx.Err() == nil; <-tick.C {
 			batch := make([]*sarama.ProducerMessage, 0, rate/50+1)
 			for range max(1, rate/50) {
-				batch = append(batch, events.next(w.topic))
+				batch = append(batch, events.Next(w.topic))
 			}
 			if err := producer.SendMessages(batch); err == nil {
 				n += len(batch)
+				w.acknowledge(batch)
 			}
 		}
 		published <- n
 	}()
 	return published
-}
-
-// events makes random events on few segments, so that most transitions are tried, and
-// records that nobody can read.
-type events struct {
-	random   *rand.Rand
-	segments []api.RemoteLogSegmentMetadata
-	time     int64
-}
-
-func newEvents(random *rand.Rand) *events {
-	e := &events{random: random}
-	for i := range 400 {
-		tip := api.TopicIdPartition{TopicID: api.UUIDFromBits(7, uint64(i%40/10+1)), Topic: fmt.Sprint("topic-", i%40/10), Partition: int32(i % 10)}
-		start := int64(i/40) * 100
-		e.segments = append(e.segments, api.RemoteLogSegmentMetadata{
-			ID:          api.RemoteLogSegmentID{TopicIdPartition: tip, ID: api.UUIDFromBits(random.Uint64(), random.Uint64())},
-			StartOffset: start, EndOffset: start + 99, SegmentSizeInBytes: 1000,
-			LeaderEpochs: api.NewLeaderEpochs(api.EpochOffset{LeaderEpoch: int32(i / 120), Offset: start}),
-		})
-	}
-	return e
-}
-
-func (e *events) next(topic string) *sarama.ProducerMessage {
-	if e.random.IntN(50) == 0 {
-		poison := [][]byte{nil, {}, {0}, {1, 0, 0}, {1, 42, 0}}
-		m := &sarama.ProducerMessage{Topic: topic, Partition: e.random.Int32N(partitions)}
-		if v := poison[e.random.IntN(len(poison))]; v != nil {
-			m.Value = sarama.ByteEncoder(v)
-		}
-		return m
-	}
-	event := e.event()
-	value, err := codec.EncodeRecord(event)
-	if err != nil {
-		panic(err)
-	}
-	return &sarama.ProducerMessage{
-		Topic: topic, Partition: codec.MetadataPartition(event.Partition(), partitions), Value: sarama.ByteEncoder(value),
-	}
-}
-
-func (e *events) event() api.RemoteLogMetadata {
-	e.time++
-	s := e.segments[e.random.IntN(len(e.segments))]
-	s.EventTimestampMs = e.time
-	switch roll := e.random.IntN(100); {
-	case roll < 40:
-		return s
-	case roll < 99:
-		return api.RemoteLogSegmentMetadataUpdate{
-			ID: s.ID, State: api.RemoteLogSegmentState(e.random.IntN(4)), EventTimestampMs: e.time, BrokerID: 1,
-		}
-	}
-	return api.RemotePartitionDeleteMetadata{
-		TopicIdPartition: s.ID.TopicIdPartition, State: api.RemotePartitionDeleteState(e.random.IntN(2)), EventTimestampMs: e.time,
-	}
 }
 
 // read returns all data records of a partition.
@@ -314,45 +262,80 @@ func (w *world) await(what string, isSo func() bool) {
 	}
 }
 
-// verify is the final check: table from scratch and local stores against a brute-force
-// fold of the input.
+// verify is the final check: table from scratch, local stores, and everything that the
+// observers saw, against a brute-force fold of the input. It ends the observers.
 func (w *world) verify() {
 	w.t.Helper()
+	for _, o := range w.observers {
+		o.StopMutating()
+	}
+	history := w.history()
+	for _, o := range w.observers {
+		o.conclude(history)
+	}
 	var inputs, answers, fences, purges, stores int
 	for p := range int32(partitions) {
-		input := w.read(w.topic, p)
-		want, err := faults.FoldAll(p, partitions, input)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		want := history.Expected(p)
 		replay, findings := faults.CheckTable(w.read(table.TopicOf(w.group), p), want)
 		findings = append(findings, faults.Diff(fmt.Sprintf("table %d", p), want.Rows, replay.Rows)...)
-		for _, dir := range w.dirs {
-			rows, at, ok := w.local(dir, p)
-			if !ok {
-				continue
-			}
+		for _, dir := range w.stores(p) {
+			rows, at := w.local(dir)
 			stores++
-			findings = append(findings, faults.Diff(fmt.Sprintf("store %s/%d at %d", dir, p, at), replay.At(at), rows)...)
+			findings = append(findings, faults.Diff(fmt.Sprintf("store %s at %d", dir, at), replay.At(at), rows)...)
 		}
 		if len(findings) > 0 {
 			w.t.Errorf("partition %d:\n%s", p, findings)
 		}
-		inputs, answers, fences, purges = inputs+len(input), answers+replay.Answers, fences+replay.Fences, purges+replay.Purges
+		inputs, answers, fences, purges = inputs+history.Len(p), answers+replay.Answers, fences+replay.Fences, purges+replay.Purges
 	}
 	w.t.Logf("verified: %d inputs, %d answers, %d fences, %d purges, %d local stores", inputs, answers, fences, purges, stores)
 }
 
-// local reads a stopped processor's store.
-func (w *world) local(dir string, p int32) (faults.Rows, int64, bool) {
+// history is what the whole input comes to.
+func (w *world) history() *faults.History {
 	w.t.Helper()
-	path := filepath.Join(dir, "processor", strconv.Itoa(int(p)))
-	if _, err := os.Stat(path); err != nil {
-		return nil, 0, false
+	inputs := map[int32][]*sarama.ConsumerMessage{}
+	for p := range int32(partitions) {
+		inputs[p] = w.read(w.topic, p)
 	}
-	rows, at, err := store.Dump(path)
+	h, err := faults.NewHistory(partitions, inputs)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return rows, at.Table, true
+	return h
+}
+
+// stores are the stores of a partition that processors and observers have left.
+func (w *world) stores(p int32) (dirs []string) {
+	for _, dir := range w.dirs {
+		dirs = append(dirs, filepath.Join(dir, "processor", strconv.Itoa(int(p))))
+	}
+	for _, o := range w.observers {
+		dirs = append(dirs, filepath.Join(o.dir, "views", strconv.Itoa(int(p))))
+	}
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		_, err := os.Stat(dir)
+		return err != nil
+	})
+}
+
+// local reads a store that nobody has open, and the table offset that it is at.
+func (w *world) local(dir string) (faults.Rows, int64) {
+	w.t.Helper()
+	rows, at, err := store.Dump(dir)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return rows, at.Table
+}
+
+// acknowledge notes that records are on the topic.
+func (w *world) acknowledge(batch []*sarama.ProducerMessage) {
+	for _, m := range batch {
+		for a := &w.acknowledged[m.Partition]; ; {
+			if old := a.Load(); m.Offset <= old || a.CompareAndSwap(old, m.Offset) {
+				break
+			}
+		}
+	}
 }
