@@ -6,11 +6,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"testing"
 
 	"github.com/IBM/sarama"
 
+	"github.com/tieredlog/rlmm/api/rest"
 	"github.com/tieredlog/rlmm/integration/faults"
 	"github.com/tieredlog/rlmm/internal/table"
 	"github.com/tieredlog/rlmm/views"
@@ -59,6 +62,46 @@ func (w *world) observe(change ...func(*views.Config)) *observer {
 		w.showLog(log.Name())
 	})
 	return o
+}
+
+// server is an observer of a manager in a process of its own (rlmm serve).
+type server struct {
+	*observer
+	*member
+}
+
+// serve starts a server on all partitions, and asks it over HTTP all the time until
+// verify. It needs the table to be there.
+func (w *world) serve() *server {
+	w.t.Helper()
+	address := freeAddress(w.t)
+	m := w.newProcess("serve", "--http", address, "--allow-mutations")
+	client, err := rest.NewClient("http://"+address, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s := &server{&observer{w: w, name: fmt.Sprint("server ", len(w.observers)), dir: m.dir, close: m.stop}, m}
+	w.record(s.observer, faults.Observed{Manager: client})
+	w.t.Cleanup(s.Stop)
+	s.restart()
+	return s
+}
+
+// restart starts the server's process, which mustn't run.
+func (s *server) restart() {
+	s.observer.w.t.Helper()
+	s.relyOn(s.observer.w.inputEnds())
+	s.start()
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }
 
 // startManager starts a manager on all partitions, once the fleet has made the table.

@@ -21,26 +21,63 @@ const rate = 1500
 // them finish, and checks. harm gets both members and is called again and again.
 func trouble(t *testing.T, harm func(w *world, members []*member)) *world {
 	t.Helper()
+	return troubleAtLeast(t, 0, harm)
+}
+
+// troubleAtLeast is trouble that calls harm at least so often in the long form.
+func troubleAtLeast(t *testing.T, least int, harm func(w *world, members []*member)) *world {
+	t.Helper()
 	w := newWorld(t, kafkatest.Bootstrap(t))
-	members := []*member{w.newMember(), w.newMember()}
-	for _, m := range members {
-		m.start()
-	}
+	members := w.startMembers(2)
 	w.observe()
-	ctx, stop := context.WithTimeout(t.Context(), seconds(t))
-	defer stop()
-	published := w.load(ctx, rate)
-	for n := 0; ctx.Err() == nil; n++ {
-		w.pause(ctx, 500*time.Millisecond, 2500*time.Millisecond)
-		harm(w, members)
-	}
-	t.Logf("published %d events", <-published)
-	w.awaitAnswers()
-	for _, m := range members {
-		m.stop()
-	}
-	w.verify()
+	w.underLoad(func(ctx context.Context) {
+		w.again(ctx, least, func() {
+			w.pause(t.Context(), 500*time.Millisecond, 2500*time.Millisecond)
+			harm(w, members)
+		})
+	})
+	w.conclude(members)
 	return w
+}
+
+// startMembers starts a fleet.
+func (w *world) startMembers(n int) []*member {
+	w.t.Helper()
+	members := make([]*member, n)
+	for i := range members {
+		members[i] = w.newMember()
+		members[i].start()
+	}
+	return members
+}
+
+// underLoad publishes while the trouble is made; its context says when that was long
+// enough.
+func (w *world) underLoad(trouble func(ctx context.Context)) {
+	w.t.Helper()
+	loading, stop := context.WithCancel(w.t.Context())
+	defer stop()
+	published := w.load(loading, rate)
+	ctx, cancel := context.WithTimeout(loading, seconds(w.t))
+	defer cancel()
+	trouble(ctx)
+	stop()
+	w.t.Logf("published %d events", <-published)
+}
+
+// again makes trouble until the context ends, and in the long form at least so often.
+func (w *world) again(ctx context.Context, least int, f func()) {
+	w.t.Helper()
+	for n := 0; ctx.Err() == nil || n < full(w.t, least); n++ {
+		f()
+	}
+}
+
+// conclude lets the fleet answer everything, ends it, and checks.
+func (w *world) conclude(members []*member) {
+	w.t.Helper()
+	w.awaitAnswers()
+	w.finish(members)
 }
 
 // pause waits for a random time.
@@ -65,7 +102,7 @@ func (w *world) awaitAnswers() {
 
 func TestKilledProcessorsLoseAndDoubleNothing(t *testing.T) {
 	kills := 0
-	trouble(t, func(w *world, members []*member) {
+	troubleAtLeast(t, 20, func(w *world, members []*member) {
 		m := members[w.random.IntN(len(members))]
 		m.kill()
 		if w.random.IntN(4) == 0 {
@@ -86,7 +123,7 @@ func TestKilledProcessorsLoseAndDoubleNothing(t *testing.T) {
 // records must be refused.
 func TestPausedOwnersAreRefused(t *testing.T) {
 	pauses := 0
-	trouble(t, func(w *world, members []*member) {
+	troubleAtLeast(t, 6, func(w *world, members []*member) {
 		m := members[w.random.IntN(len(members))]
 		m.signal(syscall.SIGSTOP)
 		w.pause(t.Context(), 7*time.Second, 9*time.Second) // past the session timeout
@@ -100,26 +137,20 @@ func TestPausedOwnersAreRefused(t *testing.T) {
 func TestKilledBrokerLosesNothing(t *testing.T) {
 	broker := kafkatest.Start(t)
 	w := newWorld(t, broker.Bootstrap())
-	members := []*member{w.newMember(), w.newMember()}
-	for _, m := range members {
-		m.start()
-	}
+	members := w.startMembers(2)
 	w.observe()
-	ctx, stop := context.WithTimeout(t.Context(), seconds(t))
-	defer stop()
-	published := w.load(ctx, rate)
-	for ctx.Err() == nil {
-		w.pause(ctx, 4*time.Second, 8*time.Second)
-		broker.Kill(t)
-		w.pause(ctx, 100*time.Millisecond, 3*time.Second)
-		broker.Restart(t)
-	}
-	t.Logf("published %d events", <-published)
-	w.awaitAnswers()
-	for _, m := range members {
-		m.stop()
-	}
-	w.verify()
+	kills := 0
+	w.underLoad(func(ctx context.Context) {
+		w.again(ctx, 5, func() {
+			w.pause(t.Context(), 4*time.Second, 8*time.Second)
+			broker.Kill(t)
+			w.pause(t.Context(), 100*time.Millisecond, 3*time.Second)
+			broker.Restart(t)
+			kills++
+		})
+	})
+	w.conclude(members)
+	t.Logf("%d kills", kills)
 }
 
 // answered tells whether the table has an answer to the partition's last input record.

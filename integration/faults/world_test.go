@@ -53,6 +53,15 @@ func seconds(t *testing.T) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
+// full is what a test makes at least of its trouble when it isn't run in its short form.
+func full(t *testing.T, least int) int {
+	t.Helper()
+	if seconds(t) < 2*time.Minute {
+		return 0
+	}
+	return least
+}
+
 func seed(t *testing.T) uint64 {
 	t.Helper()
 	n := uint64(time.Now().UnixNano()) % 1_000_000_007
@@ -104,23 +113,31 @@ func newWorld(t *testing.T, bootstrap []string) *world {
 
 func (w *world) settings() kafka.Settings { return kafka.Settings{Bootstrap: w.bootstrap} }
 
-// member is a processor in a process of its own.
+// member is a processor in a process of its own, or a server.
 type member struct {
 	w    *world
 	dir  string
+	args []string
 	cmd  *exec.Cmd
 	log  *os.File
 	done chan struct{}
 }
 
 func (w *world) newMember() *member {
+	m := w.newProcess("processor", "--create-topics", "--replication-factor", "1", "--session-timeout", "6s")
+	w.dirs = append(w.dirs, m.dir)
+	return m
+}
+
+// newProcess is a command on the world's topic that isn't started yet.
+func (w *world) newProcess(verb string, args ...string) *member {
 	dir := w.t.TempDir()
-	w.dirs = append(w.dirs, dir)
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	m := &member{w: w, dir: dir, log: log}
+	args = append([]string{verb, "--bootstrap", strings.Join(w.bootstrap, ","), "--topic", w.topic, "--group", w.group, "--data", dir}, args...)
+	m := &member{w: w, dir: dir, args: args, log: log}
 	w.t.Cleanup(func() {
 		m.kill()
 		w.showLog(log.Name())
@@ -136,9 +153,7 @@ func tail(s string, n int) string {
 
 func (m *member) start() {
 	m.w.t.Helper()
-	m.cmd = exec.Command(command.Path(m.w.t), "processor", "--bootstrap", strings.Join(m.w.bootstrap, ","),
-		"--topic", m.w.topic, "--group", m.w.group, "--create-topics", "--replication-factor", "1",
-		"--data", m.dir, "--session-timeout", "6s")
+	m.cmd = exec.Command(command.Path(m.w.t), m.args...)
 	m.cmd.Stdout, m.cmd.Stderr = m.log, m.log
 	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := m.cmd.Start(); err != nil {
