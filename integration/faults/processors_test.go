@@ -146,6 +146,7 @@ func TestKilledBrokerLosesNothing(t *testing.T) {
 			broker.Kill(t)
 			w.pause(t.Context(), 100*time.Millisecond, 3*time.Second)
 			broker.Restart(t)
+			w.awaitAnswersBehind(0)
 			kills++
 		})
 	})
