@@ -85,6 +85,8 @@ type world struct {
 	client    sarama.Client
 	dirs      []string // of all processors ever
 	observers []*observer
+	// cut is what was on the head of the input before it was cut off, by partition.
+	cut map[int32][]*sarama.ConsumerMessage
 
 	// acknowledged is, for each partition, the greatest offset that a load's publish was
 	// acknowledged at.
@@ -311,7 +313,7 @@ func (w *world) history() *faults.History {
 	w.t.Helper()
 	inputs := map[int32][]*sarama.ConsumerMessage{}
 	for p := range int32(partitions) {
-		inputs[p] = w.read(w.topic, p)
+		inputs[p] = append(w.cut[p], w.read(w.topic, p)...)
 	}
 	h, err := faults.NewHistory(partitions, inputs)
 	if err != nil {
