@@ -45,6 +45,23 @@ func (i *instance) checkTopics(ctx context.Context) error {
 	return nil
 }
 
+// verifyInput returns an [store.IdentityError] when the metadata topic isn't the one any
+// more that the instance began with. It is asked after records of these partitions were
+// fetched and before what follows from them is written: a topic id never comes back, so
+// those records are of that topic. The looks in between only tell sooner.
+func (i *instance) verifyInput(ctx context.Context, partitions []int32) error {
+	topics, err := i.cluster.TopicAtLeaders(ctx, i.cfg.MetadataTopic, partitions)
+	for _, t := range topics {
+		if t.ID != i.identity.MetadataTopicID {
+			now := i.identity
+			now.MetadataTopicID = t.ID
+			err = &store.IdentityError{Have: i.identity, Want: now}
+		}
+	}
+	i.giveUpIf(err) // goka wraps without unwrapping
+	return err
+}
+
 func topicError(err error) error {
 	if errors.Is(err, kafka.ErrNoTopic) {
 		return fmt.Errorf("%w: %w", errTopicsChanged, err)

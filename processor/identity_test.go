@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,52 @@ func TestMetadataTopicRecreatedUnderARunningProcessor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The topic is deleted, created again and filled beyond what was applied between two looks
+// at it. The records that are read on are of another topic: not one of them may get into
+// the table, however soon they are fetched.
+func TestRecreatedTopicIsNeverFolded(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 2)
+	p := c.RunProcessor() // it looks every five seconds
+	publishLives(c, 0, 10)
+	c.WaitApplied()
+	before := c.ReadAll(rlmmtest.Table)
+	release := holdFetch(c)
+	c.RecreateTopic(rlmmtest.MetadataTopic)
+	publishLives(c, 100, 30)
+	release()
+	err := wantGivenUp(t, c, p, "rlmm reset")
+	if identity := (*store.IdentityError)(nil); !errors.As(err, &identity) {
+		t.Errorf("%T: %v", err, err)
+	}
+	for partition, records := range c.ReadAll(rlmmtest.Table) {
+		if n := len(answers(records)) - len(answers(before[partition])); n != 0 {
+			t.Errorf("%d answers to records of another topic in partition %d", n, partition)
+		}
+	}
+}
+
+// holdFetch returns when a fetch of the metadata topic has come; the broker answers it
+// when it is released, as of then.
+func holdFetch(c *rlmmtest.Cluster) (release func()) {
+	held, released := make(chan struct{}), make(chan struct{})
+	c.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		topics := r.(*kmsg.FetchRequest).Topics //nolint:forcetypeassert // of its key
+		if slices.ContainsFunc(topics, func(t kmsg.FetchRequestTopic) bool { return t.Topic == rlmmtest.MetadataTopic }) {
+			c.DropControl()
+			close(held)
+			c.SleepControl(func() { <-released })
+		}
+		return nil, nil, false
+	})
+	<-held
+	return func() { close(released) }
+}
+
+func answers(records []*kgo.Record) []*kgo.Record {
+	return slices.DeleteFunc(slices.Clone(records), func(r *kgo.Record) bool { return outcome(r) == "" })
 }
 
 // A table that has applied more than the metadata topic holds.

@@ -180,7 +180,7 @@ func (i *instance) buildProducer(brokers []string, clientID string, hasher func(
 	}
 	i.writer = table.NewWriter(table.WriterConfig{
 		Client: client, Topic: i.cfg.table(), Hasher: hasher, Partitions: i.partitions,
-		MaxBatchBytes: i.limits.table, Refused: i.refused, Other: other,
+		MaxBatchBytes: i.limits.table, Refused: i.refused, Verify: i.verifyInput, Other: other,
 	})
 	return i.writer, nil
 }

@@ -97,15 +97,19 @@ func (c *Cluster) metadata(ctx context.Context, topics ...string) (*sarama.Metad
 		if broker == nil {
 			return nil, sarama.ErrOutOfBrokers
 		}
-		if err := broker.Open(c.client.Config()); err != nil && !errors.Is(err, sarama.ErrAlreadyConnected) {
-			return nil, err
-		}
 		if len(topics) == 0 {
 			topics = []string{""} // none: an empty list would ask for all
 		}
-		meta, err := broker.GetMetadata(sarama.NewMetadataRequest(Protocol, topics))
-		return meta, closeBroken(broker, err)
+		return c.metadataOf(broker, topics)
 	})
+}
+
+func (c *Cluster) metadataOf(broker *sarama.Broker, topics []string) (*sarama.MetadataResponse, error) {
+	if err := broker.Open(c.client.Config()); err != nil && !errors.Is(err, sarama.ErrAlreadyConnected) {
+		return nil, err
+	}
+	meta, err := broker.GetMetadata(sarama.NewMetadataRequest(Protocol, topics))
+	return meta, closeBroken(broker, err)
 }
 
 // Topic is what the cluster says of a topic.
@@ -124,6 +128,41 @@ func (c *Cluster) Topic(ctx context.Context, name string) (Topic, error) {
 	if err != nil {
 		return Topic{}, fmt.Errorf("metadata of topic %s: %w", name, err)
 	}
+	return topicIn(meta, name)
+}
+
+// TopicAtLeaders asks each broker that leads one of the partitions for the topic, and
+// returns what each says. A leader knows of a new topic before it serves its records, so
+// what was fetched from it before this call is of the topic that it names; other brokers
+// may be behind. A missing topic is ErrNoTopic.
+func (c *Cluster) TopicAtLeaders(ctx context.Context, name string, partitions []int32) ([]Topic, error) {
+	leaders := map[int32]*sarama.Broker{}
+	for _, p := range partitions {
+		leader, err := c.client.Leader(name, p)
+		if err != nil {
+			return nil, fmt.Errorf("leader of %s/%d: %w", name, p, err)
+		}
+		leaders[leader.ID()] = leader
+	}
+	var topics []Topic
+	for _, leader := range leaders {
+		t, err := call(ctx, func() (Topic, error) {
+			meta, err := c.metadataOf(leader, []string{name})
+			if err != nil {
+				return Topic{}, err
+			}
+			return topicIn(meta, name)
+		})
+		if err != nil {
+			_ = c.client.RefreshMetadata(name) // a leader that moved; the next try finds it
+			return nil, fmt.Errorf("metadata of topic %s at broker %d: %w", name, leader.ID(), err)
+		}
+		topics = append(topics, t)
+	}
+	return topics, nil
+}
+
+func topicIn(meta *sarama.MetadataResponse, name string) (Topic, error) {
 	for _, t := range meta.Topics {
 		if t.Name == name {
 			return topicOf(t)

@@ -14,7 +14,8 @@ const maxRequestBytes = 32 << 20
 // A broker answers the requests of a connection one after the other: with a request
 // for each, fifty partitions would wait for each other's replication.
 type coalescer struct {
-	topic string
+	topic  string
+	verify func(partitions []int32) error
 
 	mu     sync.Mutex
 	queues map[int32]*brokerQueue
@@ -38,8 +39,8 @@ type produceCall struct {
 	err       error
 }
 
-func newCoalescer(topic string) *coalescer {
-	return &coalescer{topic: topic, queues: map[int32]*brokerQueue{}}
+func newCoalescer(topic string, verify func([]int32) error) *coalescer {
+	return &coalescer{topic: topic, verify: verify, queues: map[int32]*brokerQueue{}}
 }
 
 // produce sends the batch and returns the broker's answer for its partition. size is
@@ -99,6 +100,21 @@ func (q *brokerQueue) take() []*produceCall {
 }
 
 func (c *coalescer) send(calls []*produceCall) {
+	partitions := make([]int32, len(calls))
+	for i, call := range calls {
+		partitions[i] = call.partition
+	}
+	if err := c.verify(partitions); err != nil {
+		for _, call := range calls {
+			call.err = err
+			close(call.done)
+		}
+		return
+	}
+	c.request(calls)
+}
+
+func (c *coalescer) request(calls []*produceCall) {
 	req := &sarama.ProduceRequest{Version: 7, RequiredAcks: sarama.WaitForAll, Timeout: int32(produceLimit.Milliseconds())}
 	for _, call := range calls {
 		req.AddBatch(c.topic, call.partition, call.batch)

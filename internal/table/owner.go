@@ -10,6 +10,7 @@ import (
 	"github.com/lovoo/goka"
 
 	"github.com/tieredlog/rlmm/internal/backoff"
+	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/store"
 )
 
@@ -318,7 +319,7 @@ func isFatal(err error) bool {
 	}
 	var code sarama.KError
 	if !errors.As(err, &code) {
-		return false
+		return !kafka.CanHeal(err)
 	}
 	switch code {
 	case sarama.ErrInvalidProducerEpoch, sarama.ErrProducerFenced, sarama.ErrOutOfOrderSequenceNumber,

@@ -40,6 +40,10 @@ type WriterConfig struct {
 	// before that is sent again: its max.message.bytes was lowered. The context ends when
 	// the partition is given up.
 	Refused func(ctx context.Context, partition int32)
+	// Verify is called before each request to the table with the partitions that it
+	// writes. An error keeps the request back; it is retried as the broker's own are. The
+	// context ends with Close.
+	Verify func(ctx context.Context, partitions []int32) error
 	// Other carries what isn't for the table. Close closes it.
 	Other goka.Producer
 }
@@ -63,12 +67,18 @@ type Writer struct {
 	owners map[int32]*owner
 
 	requests *coalescer
+	cancel   context.CancelFunc // ends what Verify waits for
 	wg       sync.WaitGroup
 }
 
 // NewWriter returns a writer that owns nothing yet.
 func NewWriter(cfg WriterConfig) *Writer {
-	return &Writer{cfg: cfg, renewEvery: renewEvery, owners: map[int32]*owner{}, requests: newCoalescer(cfg.Topic)}
+	ctx, cancel := context.WithCancel(context.Background())
+	verify := func(partitions []int32) error { return cfg.Verify(ctx, partitions) }
+	return &Writer{
+		cfg: cfg, renewEvery: renewEvery, owners: map[int32]*owner{},
+		requests: newCoalescer(cfg.Topic, verify), cancel: cancel,
+	}
 }
 
 // Acquire fences the partition's former owner and writes the fence record, whose table
@@ -191,6 +201,7 @@ func (w *Writer) WritePosition(ctx context.Context, partition int32, applied int
 // Close gives all partitions up and closes the client and the other producer.
 func (w *Writer) Close() error {
 	w.Release()
+	w.cancel()
 	err := errors.Join(w.cfg.Other.Close(), w.cfg.Client.Close())
 	w.wg.Wait()
 	return err
