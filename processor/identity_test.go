@@ -115,7 +115,7 @@ func TestRecreatedTopicIsNeverFolded(t *testing.T) {
 	publishLives(c, 0, 10)
 	c.WaitApplied()
 	before := c.ReadAll(rlmmtest.Table)
-	release := holdFetch(c)
+	release := c.HoldFetch(rlmmtest.MetadataTopic)
 	c.RecreateTopic(rlmmtest.MetadataTopic)
 	publishLives(c, 100, 30)
 	release()
@@ -128,23 +128,6 @@ func TestRecreatedTopicIsNeverFolded(t *testing.T) {
 			t.Errorf("%d answers to records of another topic in partition %d", n, partition)
 		}
 	}
-}
-
-// holdFetch returns when a fetch of the metadata topic has come; the broker answers it
-// when it is released, as of then.
-func holdFetch(c *rlmmtest.Cluster) (release func()) {
-	held, released := make(chan struct{}), make(chan struct{})
-	c.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
-		topics := r.(*kmsg.FetchRequest).Topics //nolint:forcetypeassert // of its key
-		if slices.ContainsFunc(topics, func(t kmsg.FetchRequestTopic) bool { return t.Topic == rlmmtest.MetadataTopic }) {
-			c.DropControl()
-			close(held)
-			c.SleepControl(func() { <-released })
-		}
-		return nil, nil, false
-	})
-	<-held
-	return func() { close(released) }
 }
 
 func answers(records []*kgo.Record) []*kgo.Record {

@@ -1,11 +1,16 @@
 package views_test
 
 import (
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/recording"
 	"github.com/tieredlog/rlmm/internal/rlmmtest"
 	"github.com/tieredlog/rlmm/processor"
@@ -278,4 +283,39 @@ func TestCompactedTable(t *testing.T) {
 			t.Errorf("caught up: %t, %v", caught, err)
 		}
 	}
+}
+
+// A view loses sight of the table while a deleted segment's marker is purged and the
+// purge's tombstone compacted away, and then reads on where it was.
+func TestTombstonesMissedByARunningView(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 1)
+	if err := c.CreateTopic(rlmmtest.Table, 1, map[string]string{"cleanup.policy": "compact", "delete.retention.ms": "0"}); err != nil {
+		t.Fatal(err)
+	}
+	c.RunProcessor(func(cfg *processor.Config) {
+		cfg.MaintainEvery, cfg.PurgeAfter = 20*time.Millisecond, time.Millisecond
+	})
+	tip := c.PartitionOn(0, 0)
+	gone := rlmmtest.Segment(tip, 1, 0, 9)
+	c.PublishEvents(finished(gone)...)
+	c.PublishEvents(finished(rlmmtest.Segment(tip, 2, 10, 19))...)
+	m := c.ReadyManager()
+	wantIDs(t, m, tip, rlmmtest.ID(1), rlmmtest.ID(2))
+
+	release := sync.OnceFunc(c.HoldFetch(rlmmtest.Table))
+	defer release()
+	c.PublishEvents(rlmmtest.Update(gone, api.DeleteSegmentStarted), rlmmtest.Update(gone, api.DeleteSegmentFinished))
+	c.WaitFor("nothing of it is left, no tombstone either", func() bool {
+		c.Compact()
+		return !slices.ContainsFunc(c.Read(rlmmtest.Table, 0), func(r *kgo.Record) bool {
+			return string(r.Key) == codec.SegmentKey(gone.ID)
+		})
+	})
+	wantIDs(t, m, tip, rlmmtest.ID(1), rlmmtest.ID(2)) // as old as it is
+	release()
+	c.WaitFor("it sees the deletion", func() bool {
+		got, err := m.ListRemoteLogSegments(t.Context(), tip)
+		return err == nil && len(got) == 1 && got[0].ID.ID == rlmmtest.ID(2)
+	})
 }

@@ -3,10 +3,12 @@ package rlmmtest
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tieredlog/rlmm/internal/embedded"
 	"github.com/tieredlog/rlmm/internal/kafka"
@@ -164,4 +166,26 @@ func (c *Cluster) WaitFor(what string, condition func() bool) {
 			c.t.Fatalf("waited too long: %s", what)
 		}
 	}
+}
+
+// HoldFetch returns when a fetch of the topic has come. The broker answers that one when
+// it is released, as of then: a reader that stood still.
+func (c *Cluster) HoldFetch(topic string) (release func()) {
+	c.t.Helper()
+	held, released := make(chan struct{}), make(chan struct{})
+	c.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		topics := r.(*kmsg.FetchRequest).Topics //nolint:forcetypeassert // of its key
+		if slices.ContainsFunc(topics, func(t kmsg.FetchRequestTopic) bool { return t.Topic == topic }) {
+			c.DropControl()
+			close(held)
+			c.SleepControl(func() { <-released })
+		}
+		return nil, nil, false
+	})
+	select {
+	case <-held:
+	case <-c.ctx.Done():
+		c.t.Fatalf("waited too long: a fetch of %s", topic)
+	}
+	return func() { close(released) }
 }
