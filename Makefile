@@ -23,7 +23,7 @@ FUZZTIME ?= 30s
 .PHONY: help build dev test race integration fuzz bench bench-peer bench-peer-quick fmt fmt-check lint vuln up down clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 build: ## build bin/rlmm
 	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/rlmm ./cmd/rlmm
@@ -51,7 +51,7 @@ fuzz: ## run each fuzz target for FUZZTIME
 		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; \
 	done
 
-bench: ## run the benchmarks
+bench: ## run the benchmarks of the parts
 	go test -run '^$$' -bench . -benchmem ./...
 
 # Kafka's manager and ours take turns on a broker that the benchmark starts (needs Java 17 and

@@ -24,9 +24,16 @@ func TestSegmentsAreDealtOutToThePartitions(t *testing.T) {
 		got = append(got, place{s.ID.TopicIdPartition.Partition, s.StartOffset, s.EndOffset})
 	}
 	want := []place{
-		{0, 0, 99}, {1, 0, 99}, {2, 0, 99}, {3, 0, 99},
-		{0, 100, 199}, {1, 100, 199}, {2, 100, 199}, {3, 100, 199},
-		{0, 200, 299}, {1, 200, 299},
+		{0, 0, 99},
+		{1, 0, 99},
+		{2, 0, 99},
+		{3, 0, 99},
+		{0, 100, 199},
+		{1, 100, 199},
+		{2, 100, 199},
+		{3, 100, 199},
+		{0, 200, 299},
+		{1, 200, 299},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)

@@ -44,7 +44,7 @@ func serveWhile(ctx context.Context, address string, p *processor.Processor) err
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: readiness(p)} //nolint:gosec // only the benchmark asks
+	server := &http.Server{Handler: readiness(p)}
 	go server.Serve(listener)                     //nolint:errcheck // it ends with Close
 	return errors.Join(p.Run(ctx), server.Close())
 }

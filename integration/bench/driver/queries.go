@@ -21,7 +21,7 @@ var errWrongAnswer = errors.New("a wrong answer")
 
 // asker asks a manager about two partitions of so many segments.
 type asker struct {
-	ctx                  context.Context //nolint:containedctx // of one measurement
+	ctx                  context.Context
 	m                    *views.Manager
 	oneEpoch, manyEpochs api.TopicIdPartition
 	request              bench.Request
