@@ -10,16 +10,13 @@ import (
 	"github.com/tieredlog/rlmm/integration/bench"
 )
 
-// growthWindow is how many events make a stretch whose rate is looked at.
-const growthWindow = 500_000
-
-// growth has a fleet build a table of many rows. The last stretch is left out: in it
-// partitions run dry.
+// growth has a fleet build a table of many rows, and compares its rate over the stretches
+// of so many events. The last stretch is left out: in it partitions run dry.
 func (h *harness) growth(b *testing.B) {
 	w := h.newWorld(b)
 	f := w.newFleet("rlmm-metadata", "rlmm")
 	w.fill(f.topic, bench.Added(bench.Segments(seed, restartPartitions, h.scale.growthSegments)))
-	rates := bench.Rates(w.process(f, int64(h.scale.growthSegments)), growthWindow)
+	rates := bench.Rates(w.process(f, int64(h.scale.growthSegments)), h.scale.growthStretch)
 	for i, rate := range rates {
 		w.say(fmt.Sprint("stretch ", i+1), map[string]float64{"events/s": rate})
 	}

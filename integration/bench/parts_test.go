@@ -23,7 +23,7 @@ func (h *harness) mutations(b *testing.B) {
 	w.createTopic(kafkatest.MetadataTopic)
 	for pair := range *pairs {
 		requests := h.mutationRequests(int64(pair))
-		member := w.start(f)
+		member := w.startProfiled(f, w.profile("processor"))
 		w.record(h.results.Ours, w.ours(f, requests...))
 		member.Stop(b)
 		w.record(h.results.Peer, w.peer(requests...))

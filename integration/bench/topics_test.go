@@ -66,7 +66,7 @@ func (w *world) admin(f func(context.Context, *kadm.Client) error) {
 // few that they don't count.
 func (w *world) process(f fleet, events int64) (samples []bench.Progress) {
 	w.b.Helper()
-	member := w.start(f)
+	member := w.startProfiled(f, w.profile("processor"))
 	start := time.Now()
 	w.admin(func(ctx context.Context, admin *kadm.Client) error {
 		for tick := time.NewTicker(sampleEvery); ; <-tick.C {

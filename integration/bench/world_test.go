@@ -75,8 +75,15 @@ func (w *world) newFleet(topic, group string) fleet {
 // start runs the member and returns when it is one that processes.
 func (w *world) start(f fleet) *kafkatest.Child {
 	w.b.Helper()
+	return w.startProfiled(f, "")
+}
+
+// startProfiled is start with the path of profiles to be made of the member; empty is
+// none.
+func (w *world) startProfiled(f fleet, profile string) *kafkatest.Child {
+	w.b.Helper()
 	address := freeAddress(w.b)
-	child := kafkatest.StartChild(w.b, w.processor(f, address))
+	child := kafkatest.StartChild(w.b, w.processor(f, address, profile))
 	ctx, cancel := context.WithTimeout(w.b.Context(), patience)
 	defer cancel()
 	for !isReady(ctx, address) {
@@ -92,11 +99,11 @@ func (w *world) start(f fleet) *kafkatest.Child {
 }
 
 // processor is the command that users run, unless there are profiles to be made.
-func (w *world) processor(f fleet, address string) *exec.Cmd {
+func (w *world) processor(f fleet, address, profile string) *exec.Cmd {
 	w.b.Helper()
 	args := []string{"processor", "--bootstrap", w.bootstrap, "--topic", f.topic, "--group", f.group, "--data", f.data, "--http", address}
-	if path := w.profile("processor"); path != "" {
-		return exec.Command(w.driver, append(args, "--profile", path)...)
+	if profile != "" {
+		return exec.Command(w.driver, append(args, "--profile", profile)...)
 	}
 	return exec.Command(command.Path(w.b), append(args, "--create-topics", "--replication-factor", "1")...)
 }
