@@ -78,10 +78,10 @@ func measure(ctx context.Context, request bench.Request) (v values, err error) {
 	if !ok {
 		return nil, fmt.Errorf("no such measurement: %q", request.Kind)
 	}
-	p, err := startProfile(request.Profile)
+	stop, err := startCPU(request.Profile)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, p.stop()) }()
+	defer func() { err = errors.Join(err, stop()) }()
 	return kind(ctx, request)
 }

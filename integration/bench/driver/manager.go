@@ -23,14 +23,15 @@ func open(ctx context.Context, r bench.Request) (*views.Manager, error) {
 	})
 }
 
-// with calls f with a manager that is ready for the partitions.
-func with(ctx context.Context, r bench.Request, partitions []api.TopicIdPartition, f func(*views.Manager) (values, error)) (v values, err error) {
+// with calls f with a manager that is ready for the metadata partitions, and writes the
+// heap profile, if there is to be one, before the manager is closed.
+func with(ctx context.Context, r bench.Request, numbers []int32, f func(*views.Manager) (values, error)) (v values, err error) {
 	m, err := open(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, m.Close()) }()
-	if err := take(ctx, m, metadataPartitions(partitions)); err != nil {
+	defer func() { err = errors.Join(err, writeHeap(r.Profile), m.Close()) }()
+	if err := take(ctx, m, numbers); err != nil {
 		return nil, err
 	}
 	return f(m)

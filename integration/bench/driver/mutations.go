@@ -17,7 +17,7 @@ import (
 func latency(ctx context.Context, r bench.Request) (values, error) {
 	partitions := bench.UserPartitions(r.Seed, r.UserPartitions)
 	var adds, updates []float64
-	_, err := with(ctx, r, partitions, func(m *views.Manager) (values, error) {
+	_, err := with(ctx, r, metadataPartitions(partitions), func(m *views.Manager) (values, error) {
 		for i := range r.Segments {
 			add, update, err := copySegment(ctx, m, segment(partitions, i))
 			if err != nil {
@@ -37,7 +37,7 @@ func latency(ctx context.Context, r bench.Request) (values, error) {
 // add.
 func throughput(ctx context.Context, r bench.Request) (values, error) {
 	partitions := bench.UserPartitions(r.Seed, r.UserPartitions)
-	return with(ctx, r, partitions, func(m *views.Manager) (values, error) {
+	return with(ctx, r, metadataPartitions(partitions), func(m *views.Manager) (values, error) {
 		var next atomic.Int64
 		workers, ctx := errgroup.WithContext(ctx)
 		start := time.Now()

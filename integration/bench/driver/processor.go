@@ -29,11 +29,11 @@ func runProcessor(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	profile, err := startProfile(*path)
+	stop, err := startCPU(*path)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, profile.stop()) }()
+	defer func() { err = errors.Join(err, stop(), writeHeap(*path)) }()
 	return serveWhile(ctx, *health, p)
 }
 
@@ -45,7 +45,7 @@ func serveWhile(ctx context.Context, address string, p *processor.Processor) err
 		return err
 	}
 	server := &http.Server{Handler: readiness(p)}
-	go server.Serve(listener)                     //nolint:errcheck // it ends with Close
+	go server.Serve(listener) //nolint:errcheck // it ends with Close
 	return errors.Join(p.Run(ctx), server.Close())
 }
 

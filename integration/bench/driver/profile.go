@@ -7,42 +7,35 @@ import (
 	"runtime/pprof"
 )
 
-// profile is a CPU and a heap profile that are being made; nil is none.
-type profile struct {
-	path string
-	cpu  *os.File
-}
-
-// startProfile starts profiles in the files path.cpu and path.heap; an empty path is
-// none.
-func startProfile(path string) (*profile, error) {
+// startCPU starts a CPU profile in the file path.cpu; an empty path is none. stop ends
+// it.
+func startCPU(path string) (stop func() error, err error) {
 	if path == "" {
-		return nil, nil
+		return func() error { return nil }, nil
 	}
-	cpu, err := os.Create(path + ".cpu")
+	file, err := os.Create(path + ".cpu")
 	if err != nil {
 		return nil, err
 	}
-	if err := pprof.StartCPUProfile(cpu); err != nil {
-		return nil, errors.Join(err, cpu.Close())
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
-	return &profile{path, cpu}, nil
+	return func() error {
+		pprof.StopCPUProfile()
+		return file.Close()
+	}, nil
 }
 
-// stop ends the CPU profile and writes what was allocated until now.
-func (p *profile) stop() error {
-	if p == nil {
+// writeHeap writes what is in use now, and what was allocated until now, to the file
+// path.heap; an empty path is none.
+func writeHeap(path string) error {
+	if path == "" {
 		return nil
 	}
-	pprof.StopCPUProfile()
-	return errors.Join(p.cpu.Close(), p.writeHeap())
-}
-
-func (p *profile) writeHeap() error {
-	file, err := os.Create(p.path + ".heap")
+	file, err := os.Create(path + ".heap")
 	if err != nil {
 		return err
 	}
 	runtime.GC()
-	return errors.Join(pprof.Lookup("allocs").WriteTo(file, 0), file.Close())
+	return errors.Join(pprof.Lookup("heap").WriteTo(file, 0), file.Close())
 }

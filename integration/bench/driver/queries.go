@@ -31,7 +31,7 @@ type asker struct {
 
 func queries(ctx context.Context, r bench.Request) (values, error) {
 	partitions := bench.UserPartitions(r.Seed, 2)
-	return with(ctx, r, partitions, func(m *views.Manager) (values, error) {
+	return with(ctx, r, metadataPartitions(partitions), func(m *views.Manager) (values, error) {
 		a := asker{
 			ctx: ctx, m: m, oneEpoch: partitions[0], manyEpochs: partitions[1], request: r, rates: values{},
 		}
@@ -44,7 +44,7 @@ func queries(ctx context.Context, r bench.Request) (values, error) {
 // segments together.
 func lookups(ctx context.Context, r bench.Request) (values, error) {
 	partitions := bench.UserPartitions(r.Seed, r.UserPartitions)
-	return with(ctx, r, partitions, func(m *views.Manager) (values, error) {
+	return with(ctx, r, metadataPartitions(partitions), func(m *views.Manager) (values, error) {
 		rate, err := measureRate(1, r, func() bool {
 			at := rand.IntN(r.Segments)
 			tip, i := partitions[at%len(partitions)], at/len(partitions)

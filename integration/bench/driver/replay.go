@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -16,27 +15,21 @@ import (
 // ready starts a manager on what the folder holds.
 func ready(ctx context.Context, r bench.Request) (values, error) {
 	start := time.Now()
-	return with(ctx, r, bench.UserPartitions(r.Seed, r.UserPartitions), func(*views.Manager) (values, error) {
+	return with(ctx, r, metadataPartitions(bench.UserPartitions(r.Seed, r.UserPartitions)), func(*views.Manager) (values, error) {
 		return values{"ready": bench.Milliseconds(time.Since(start))}, nil
 	})
 }
 
 // assign gives a manager the metadata partition of the first user partition when all
 // others are ready.
-func assign(ctx context.Context, r bench.Request) (v values, err error) {
+func assign(ctx context.Context, r bench.Request) (values, error) {
 	all := metadataPartitions(bench.UserPartitions(r.Seed, r.UserPartitions))
 	later := codec.MetadataPartition(bench.TopicIdPartition(r.Seed, 0), bench.MetadataPartitions)
-	m, err := open(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, m.Close()) }()
-	if err := take(ctx, m, without(all, later)); err != nil {
-		return nil, err
-	}
-	start := time.Now()
-	err = take(ctx, m, all)
-	return values{"assign": bench.Milliseconds(time.Since(start))}, err
+	return with(ctx, r, without(all, later), func(m *views.Manager) (values, error) {
+		start := time.Now()
+		err := take(ctx, m, all)
+		return values{"assign": bench.Milliseconds(time.Since(start))}, err
+	})
 }
 
 func without(numbers []int32, not int32) []int32 {
@@ -53,7 +46,7 @@ func without(numbers []int32, not int32) []int32 {
 func memory(ctx context.Context, r bench.Request) (values, error) {
 	before := heap()
 	partitions := bench.UserPartitions(r.Seed, r.UserPartitions)
-	return with(ctx, r, partitions, func(m *views.Manager) (values, error) {
+	return with(ctx, r, metadataPartitions(partitions), func(m *views.Manager) (values, error) {
 		found, err := count(ctx, m, partitions)
 		if err == nil && found != r.Segments {
 			err = fmt.Errorf("%d segments, want %d", found, r.Segments)
