@@ -42,6 +42,9 @@ type Config struct {
 	// ReplicationFactor and MinISR are those of created topics; by default 3, and 2 or
 	// the replication factor if that is less.
 	ReplicationFactor, MinISR int16
+	// Retention is how long a created metadata topic keeps its events; 0 and less is for
+	// ever, as Kafka creates it.
+	Retention time.Duration
 	// PurgeAfter is how long the marker of a deleted segment is kept; 24 h by default.
 	PurgeAfter time.Duration
 	// MaintainEvery is how often positions are written and markers purged; 1 h by

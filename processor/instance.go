@@ -85,6 +85,9 @@ func (i *instance) prepare(ctx context.Context) error {
 func (i *instance) ensureTopics(ctx context.Context) error {
 	c := i.cfg
 	spec := kafka.MetadataTopic(c.MetadataTopic, c.Partitions, c.ReplicationFactor, c.MinISR)
+	if c.Retention > 0 {
+		spec.Configs["retention.ms"] = strconv.FormatInt(c.Retention.Milliseconds(), 10)
+	}
 	if _, err := i.cluster.Topic(ctx, c.MetadataTopic); err == nil {
 		spec.Partitions, spec.Configs = 0, nil // Kafka's own topic is taken as it is
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -20,22 +19,27 @@ const (
 
 // clusterFlags say which cluster, topic and fleet a command works on.
 type clusterFlags struct {
+	cmd       *cobra.Command
 	bootstrap []string
 	topic     string
 	group     string
 }
 
 func (f *clusterFlags) add(cmd *cobra.Command) {
+	f.cmd = cmd
 	cmd.Flags().StringSliceVarP(&f.bootstrap, "bootstrap", "b", nil, "brokers to connect to first, host:port[,host:port]")
 	cmd.Flags().StringVar(&f.topic, "topic", defaultTopic, "metadata topic")
 	cmd.Flags().StringVar(&f.group, "group", defaultGroup, "consumer group of the fleet; the table is GROUP-table")
 }
 
+// settings is how to reach the cluster, by flags, environment and files. The command must
+// be running.
 func (f *clusterFlags) settings() (kafka.Settings, error) {
-	if len(f.bootstrap) == 0 {
-		return kafka.Settings{}, &usageError{errors.New("--bootstrap is needed: host:port of a broker")}
+	s, err := configOf(f.cmd).Kafka()
+	if err != nil {
+		return s, &usageError{err}
 	}
-	return kafka.Settings{Bootstrap: f.bootstrap, ClientID: "rlmm"}, nil
+	return s, nil
 }
 
 func addData(cmd *cobra.Command, data *string) {

@@ -61,6 +61,7 @@ func runProcessor(cmd *cobra.Command, f processorFlags) error {
 	cfg := f.cfg
 	cfg.Kafka, cfg.MetadataTopic, cfg.Group, cfg.DataDir = settings, f.cluster.topic, f.cluster.group, f.data
 	cfg.ReplicationFactor, cfg.MinISR, cfg.Logger = f.replication, f.minISR, logger(cmd)
+	tuneProcessor(&cfg, configOf(cmd))
 	p, err := processor.New(cfg)
 	if err != nil {
 		return &usageError{err}

@@ -15,27 +15,38 @@ func newRoot() *cobra.Command {
 the topic __remote_log_metadata into a table, and servers answer from it.
 
 Try it without a cluster: rlmm dev`,
-		Version:       buildVersion().String(),
-		Args:          usage(cobra.NoArgs), // a verb that isn't there
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		Version:           buildVersion().String(),
+		Args:              usage(cobra.NoArgs), // a verb that isn't there
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return configure(cmd) },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().BoolP("verbose", "v", false, "log at debug level")
-	root.AddCommand(newDev(), newProcessor(), newServe(), newLoad(), newDecode(), newHealth(), newReset(), newVerify(), newVersion())
+	addConfigFlags(root.PersistentFlags())
+	root.AddCommand(newDev(), newConfig(), newProcessor(), newServe(), newLoad(), newDecode(), newHealth(), newReset(), newVerify(), newVersion())
 	return root
 }
 
 // logger writes to the command's standard error.
 func logger(cmd *cobra.Command) *slog.Logger {
-	level := slog.LevelInfo
+	cfg := configOf(cmd)
+	var o slog.HandlerOptions
 	if verbose, err := cmd.Flags().GetBool("verbose"); err == nil && verbose {
-		level = slog.LevelDebug
+		o.Level = slog.LevelDebug
+	} else {
+		o.Level = levels[cfg.Text("log.level")]
 	}
-	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level}))
+	if cfg.Text("log.format") == "json" {
+		return slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &o))
+	}
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &o))
 }
+
+// levels are the values of log.level.
+var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 
 // usage makes a wrong number of arguments a usage error.
 func usage(args cobra.PositionalArgs) cobra.PositionalArgs {

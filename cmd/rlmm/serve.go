@@ -92,6 +92,7 @@ func (f serveFlags) config(cmd *cobra.Command) (views.Config, func(int32) ([]int
 		return cfg, nil, &usageError{err}
 	}
 	cfg.MetadataTopic, cfg.Group, cfg.DataDir, cfg.Logger = f.cluster.topic, f.cluster.group, f.data, logger(cmd)
+	tuneViews(&cfg, configOf(cmd))
 	return cfg, assign, nil
 }
 

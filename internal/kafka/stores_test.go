@@ -75,10 +75,10 @@ func FuzzPEM(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(string(text), "changeit")
-	f.Add("-----BEGIN X-----AA==-----END X-----", "")
-	f.Fuzz(func(t *testing.T, text, password string) {
-		c, err := pemPair(text, text, password)
+	f.Add(string(text))
+	f.Add("-----BEGIN X-----AA==-----END X-----")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := pemPair(text, text, "") // with a password a key may take as long as it says
 		if err == nil && len(c.Certificate) == 0 {
 			t.Error("a pair without a certificate")
 		}
