@@ -31,13 +31,14 @@ func addConfigFlags(flags *pflag.FlagSet) {
 }
 
 // configure reads the configuration of a command that has a flag of the catalogue, and
-// gives its flags what environment and file say. All faults are reported at once.
+// gives its flags what environment and file say. All faults are reported at once, those of
+// the connection among them; on their own they wait until a command wants to connect.
 func configure(cmd *cobra.Command) error {
 	if !takesConfig(cmd.Flags()) {
 		return nil
 	}
 	cfg, err := loadConfig(cmd)
-	if cmd.Flags().Lookup("bootstrap") != nil {
+	if err != nil && cmd.Flags().Lookup("bootstrap") != nil {
 		_, unreachable := cfg.Kafka()
 		err = config.Join(err, unreachable)
 	}
