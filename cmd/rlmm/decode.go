@@ -26,8 +26,9 @@ func newDecode() *cobra.Command {
 		Short: "Decode records of the metadata topic",
 		Long: lines("Read hex values, one a line, or a recording from standard input and write a JSON line for",
 			"each: the shape of the HTTP API with kind, metadataPartition and offset. A record that",
-			"can't be decoded, or a line that can't be read, is a line with its error; so is a segment",
-			"snapshot, which is never valid on the topic. Blank lines are passed over.",
+			"can't be decoded is a line with its error and its bytes in hex, as value; so is a segment",
+			"snapshot, which is never valid on the topic. A line that can't be read is one with its",
+			"error. Blank lines are passed over.",
 			"",
 			"A bare value doesn't say where it lay: its metadataPartition is the one that Kafka's",
 			"partitioner chooses among --partitions, its offset -1."),
@@ -86,7 +87,7 @@ func decodeLine(line []byte, partitions int32) rest.Event {
 
 func decodeValue(partition int32, offset int64, value []byte) rest.Event {
 	m, err := codec.DecodeRecord(value)
-	e := rest.Event{MetadataPartition: partition, Offset: offset, Err: err}
+	e := rest.Event{MetadataPartition: partition, Offset: offset, Err: err, Value: value}
 	if err == nil {
 		e.Metadata = m
 	} else if snapshot, err := codec.DecodeSnapshot(value); err == nil {

@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/tieredlog/rlmm/api"
 )
 
 // The exit codes, beside 0.
@@ -18,6 +20,7 @@ const (
 	exitFailure  = 1
 	exitUsage    = 2
 	exitFindings = 3 // a check found something
+	exitNotReady = 4 // a server that was asked isn't ready
 )
 
 func main() {
@@ -55,6 +58,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &findings):
 		return exitFindings
+	case errors.Is(err, api.ErrNotReady):
+		return exitNotReady
 	}
 	return exitFailure
 }

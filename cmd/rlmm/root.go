@@ -27,6 +27,8 @@ Try it without a cluster: rlmm dev`,
 	root.PersistentFlags().BoolP("verbose", "v", false, "log at debug level")
 	addConfigFlags(root.PersistentFlags())
 	root.AddCommand(newDev(), newConfig(), newProcessor(), newServe(), newLoad(), newDecode(), newHealth(), newReset(), newVerify(), newVersion())
+	root.AddCommand(newTopics(), newPartitions(), newSegments(), newSegment(), newLocate(), newEpochs(), newOrphans(),
+		newDump(), newPartitionFor(), newExport(), newImport())
 	return root
 }
 

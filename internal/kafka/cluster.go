@@ -92,13 +92,17 @@ func (c *Cluster) offset(ctx context.Context, topic string, partition int32, at 
 // metadata asks any broker for the metadata of the topics. The answer is new: the
 // client's own cache knows neither ids nor deletions.
 func (c *Cluster) metadata(ctx context.Context, topics ...string) (*sarama.MetadataResponse, error) {
+	if len(topics) == 0 {
+		topics = []string{""} // none: an empty list would ask for all
+	}
+	return c.request(ctx, topics)
+}
+
+func (c *Cluster) request(ctx context.Context, topics []string) (*sarama.MetadataResponse, error) {
 	return call(ctx, func() (*sarama.MetadataResponse, error) {
 		broker := c.client.LeastLoadedBroker()
 		if broker == nil {
 			return nil, sarama.ErrOutOfBrokers
-		}
-		if len(topics) == 0 {
-			topics = []string{""} // none: an empty list would ask for all
 		}
 		return c.metadataOf(broker, topics)
 	})
@@ -169,6 +173,23 @@ func topicIn(meta *sarama.MetadataResponse, name string) (Topic, error) {
 		}
 	}
 	return Topic{}, fmt.Errorf("topic %s: %w", name, ErrNoTopic)
+}
+
+// Topics lists the cluster's topics.
+func (c *Cluster) Topics(ctx context.Context) ([]Topic, error) {
+	meta, err := c.request(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("metadata of all topics: %w", err)
+	}
+	topics := make([]Topic, 0, len(meta.Topics))
+	for _, t := range meta.Topics {
+		topic, err := topicOf(t)
+		if err != nil {
+			return nil, err
+		}
+		topics = append(topics, topic)
+	}
+	return topics, nil
 }
 
 func topicOf(t *sarama.TopicMetadata) (Topic, error) {

@@ -179,9 +179,18 @@ func (f Folded) Add(e Event) codec.Outcome {
 	return outcome
 }
 
-func (f Folded) yield(number int32, yield func(Row, error) bool) bool {
+// InOrder iterates over the rows in the order of their keys.
+func (f Folded) InOrder(yield func(*codec.Row) bool) {
 	for _, key := range slices.Sorted(maps.Keys(f)) {
-		if !yield(Row{MetadataPartition: number, Row: *f[key]}, nil) {
+		if !yield(f[key]) {
+			return
+		}
+	}
+}
+
+func (f Folded) yield(number int32, yield func(Row, error) bool) bool {
+	for row := range f.InOrder {
+		if !yield(Row{MetadataPartition: number, Row: *row}, nil) {
 			return false
 		}
 	}

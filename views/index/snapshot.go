@@ -157,3 +157,16 @@ func (s *Snapshot) segment(id api.UUID) (*Segment, bool) {
 	}
 	return leaf[i], true
 }
+
+// Epochs returns the leader epochs that something is known of, ascending: those that a
+// segment carries, and those that deleted ones reached.
+func (s *Snapshot) Epochs() []int32 {
+	var numbers []int32
+	if !s.isDeleted() {
+		s.epochs.all(func(e numbered) bool {
+			numbers = append(numbers, e.number)
+			return true
+		})
+	}
+	return numbers
+}

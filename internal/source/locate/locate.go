@@ -4,7 +4,6 @@ package locate
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/tieredlog/rlmm/api"
@@ -109,15 +108,10 @@ func (s search) asked() []int32 {
 
 // epochs are those of finished segments, the highest first.
 func (s search) epochs() []int32 {
-	found := map[int32]bool{}
-	for segment := range s.ListRemoteLogSegments().All {
-		if segment.State() == api.CopySegmentFinished {
-			for i := range segment.EpochCount() {
-				found[segment.EpochAt(i).LeaderEpoch] = true
-			}
-		}
-	}
-	epochs := slices.Sorted(maps.Keys(found))
+	epochs := slices.DeleteFunc(s.Epochs(), func(epoch int32) bool {
+		_, finished := s.HighestOffsetForEpoch(epoch)
+		return !finished
+	})
 	slices.Reverse(epochs)
 	return epochs
 }
