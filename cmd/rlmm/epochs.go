@@ -20,8 +20,8 @@ func newEpochs() *cobra.Command {
 		Short: "Show what each leader epoch of a partition has",
 		Long: lines("Show, for each leader epoch that a segment of the partition carries: the finished segments,",
 			"their bytes, the ranges of offsets that they hold for the epoch, the gaps between, and the",
-			"highest offset: HIGHEST as the contract has it, the end of a finished segment, and KAFKA'S",
-			"bounded by the epoch, which never goes down when segments are deleted.", sourceHelp),
+			"highest offset: HIGHEST as the contract has it, the end of a finished segment, and BOUNDED",
+			"by the epoch as Kafka's manager has it, which never goes down when segments are deleted.", sourceHelp),
 		Example: "  rlmm epochs orders-0 --bootstrap localhost:9092",
 		Args:    usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -75,7 +75,7 @@ var epochColumns = []column[epochRow]{
 	{name: "SEGMENTS", text: func(r epochRow) string { return fmt.Sprint(r.Segments) }},
 	{name: "BYTES", text: func(r epochRow) string { return fmt.Sprint(r.Bytes) }},
 	{name: "HIGHEST", text: func(r epochRow) string { return orDash(r.HighestOffset) }},
-	{name: "KAFKA'S", text: func(r epochRow) string { return orDash(r.BoundedHighestOffset) }},
+	{name: "BOUNDED", text: func(r epochRow) string { return orDash(r.BoundedHighestOffset) }},
 	{name: "RANGES", text: func(r epochRow) string { return rangesText(r.Ranges) }},
 	{name: "GAPS", text: func(r epochRow) string { return rangesText(r.Gaps) }},
 }

@@ -116,7 +116,7 @@ func find(cmd *cobra.Command, f locateFlags, arg string, query locate.Query, sel
 			return nil
 		}
 	}
-	return errors.New("no segment found of " + arg)
+	return fmt.Errorf("%s: no segment found", arg)
 }
 
 func answersOf(partitions []source.Partition, query locate.Query) []location {

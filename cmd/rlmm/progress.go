@@ -16,15 +16,16 @@ func progress(out io.Writer, what string) source.Progress {
 	if f, ok := out.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
 		return func(int64, int64) {}
 	}
-	return bar(out, what)
+	return bar(out, what, time.Second)
 }
 
-// bar shows nothing of a work that is done at once, and clears its line at the end.
-func bar(out io.Writer, what string) source.Progress {
+// bar shows nothing of a work that is done before the delay, and clears its line at the
+// end.
+func bar(out io.Writer, what string, delay time.Duration) source.Progress {
 	var b *progressbar.ProgressBar
 	began := time.Now()
 	return func(done, total int64) {
-		if b == nil && time.Since(began) < time.Second {
+		if b == nil && time.Since(began) < delay {
 			return
 		}
 		if b == nil {

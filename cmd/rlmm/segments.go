@@ -92,7 +92,7 @@ func (f segmentFilter) segmentsOf(found []source.Partition) []rest.Segment {
 
 var segmentColumns = []column[rest.Segment]{
 	{name: "TOPIC", text: func(s rest.Segment) string { return s.Topic }},
-	{name: "TOPIC ID", wide: true, text: func(s rest.Segment) string { return s.TopicID.String() }},
+	{name: "TOPIC ID", text: func(s rest.Segment) string { return s.TopicID.String() }},
 	{name: "PARTITION", text: func(s rest.Segment) string { return fmt.Sprint(s.Partition) }},
 	{name: "START OFFSET", text: func(s rest.Segment) string { return fmt.Sprint(s.StartOffset) }},
 	{name: "END OFFSET", text: func(s rest.Segment) string { return fmt.Sprint(s.EndOffset) }},
