@@ -3,11 +3,10 @@ package faults
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
-
-	"github.com/tieredlog/rlmm/codec"
 )
 
 // lookAfter is the first look that began behind the time.
@@ -106,19 +105,23 @@ func (r *Recorder) Final(ctx context.Context, h *History) (asked int, f Findings
 	return asked, f
 }
 
-// CaughtUp tells whether the manager says of every metadata partition that it is ready
-// and has applied everything.
-func (r *Recorder) CaughtUp(ctx context.Context) bool {
+// CaughtUp returns nil when the manager says of every metadata partition that it is
+// ready and has applied everything; else what it says instead.
+func (r *Recorder) CaughtUp(ctx context.Context) error {
 	done := map[int32]bool{}
 	for _, tip := range slices.Concat(r.o.UserPartitions, r.owned()) {
-		p := codec.MetadataPartition(tip, r.o.Partitions)
+		p := r.partitionOf(tip)
 		if done[p] {
 			continue
 		}
-		if yes, err := r.o.Manager.CaughtUp(ctx, tip); !yes || err != nil {
-			return false
-		}
 		done[p] = true
+		yes, err := r.o.Manager.CaughtUp(ctx, tip)
+		if err == nil && !yes {
+			err = errors.New("not caught up")
+		}
+		if err != nil {
+			return fmt.Errorf("metadata partition %d: %w", p, err)
+		}
 	}
-	return true
+	return nil
 }

@@ -22,6 +22,7 @@ const (
 // their outcomes kept.
 type mutator struct {
 	r      *Recorder
+	number int
 	random *rand.Rand
 	broker int32 // with the time, what makes an event the only one of its kind
 	time   int64
@@ -29,9 +30,9 @@ type mutator struct {
 	tip    api.TopicIdPartition
 }
 
-func newMutator(r *Recorder, seed uint64) *mutator {
-	random := rand.New(rand.NewPCG(seed, 3))
-	return &mutator{r: r, random: random, broker: random.Int32()}
+func newMutator(r *Recorder, number int) *mutator {
+	random := rand.New(rand.NewPCG(r.o.Seed, uint64(3+number)))
+	return &mutator{r: r, number: number, random: random, broker: random.Int32()}
 }
 
 // mutation is an event that was to be published, and what the manager said.
@@ -81,7 +82,7 @@ func (m *mutator) next() api.RemoteLogMetadata {
 		m.tip = api.TopicIdPartition{
 			TopicID: api.UUIDFromBits(m.random.Uint64()|1, m.random.Uint64()), Topic: "own", Partition: m.random.Int32N(3),
 		}
-		m.r.own.Store(new(m.tip))
+		m.r.own[m.number].Store(new(m.tip))
 	}
 	m.time++
 	m.step++

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/IBM/sarama"
 
@@ -179,8 +180,12 @@ func (o *observer) relyOn(ends []int64) {
 // ends it and judges what it said in its time.
 func (o *observer) conclude(history *faults.History) {
 	o.w.t.Helper()
-	o.w.await(o.name+" is caught up", func() bool { return o.CaughtUp(o.w.t.Context()) })
-	asked, final := o.Final(o.w.t.Context(), history)
+	ctx, cancel := context.WithTimeout(o.w.t.Context(), patience)
+	defer cancel()
+	if err := o.awaitCaughtUp(ctx); err != nil {
+		o.w.t.Errorf("%s isn't ready again: %v", o.name, err)
+	}
+	asked, final := o.Final(ctx, history)
 	o.Stop()
 	o.close()
 	counts, findings := o.Judge(history)
@@ -188,6 +193,21 @@ func (o *observer) conclude(history *faults.History) {
 		o.w.t.Errorf("%s:\n%s", o.name, all)
 	}
 	o.w.t.Logf("%s: %+v, and %d at the end", o.name, counts, asked)
+}
+
+// awaitCaughtUp returns why the manager isn't caught up when the context ends first.
+func (o *observer) awaitCaughtUp(ctx context.Context) error {
+	for tick := time.NewTicker(100 * time.Millisecond); ; {
+		err := o.CaughtUp(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // showLog shows the end of a log when the test has failed.

@@ -42,9 +42,10 @@ const keptAnswers = 100_000
 // The recorder asks without hurry: on the same machine others have work to do.
 const (
 	askers      = 3
+	mutators    = 3
 	askEvery    = 4 * time.Millisecond
 	lookEvery   = 50 * time.Millisecond
-	mutateEvery = 20 * time.Millisecond
+	mutateEvery = 50 * time.Millisecond
 	askTimeout  = 20 * time.Second
 )
 
@@ -57,7 +58,7 @@ type Recorder struct {
 	// floor is, for each metadata partition, the offset that everybody may rely on being
 	// applied when the manager answers.
 	floor []atomic.Int64
-	own   atomic.Pointer[api.TopicIdPartition] // what is mutated now
+	own   [mutators]atomic.Pointer[api.TopicIdPartition] // what each mutator mutates now
 
 	mu        sync.Mutex
 	random    *rand.Rand
@@ -105,8 +106,10 @@ func Record(o Observed) *Recorder {
 	}
 	r.asking.Go(func() { every(asking, lookEvery, r.look) })
 	r.asking.Go(func() { every(asking, askEvery, func() { r.askCaughtUp(asking) }) })
-	m := newMutator(r, o.Seed)
-	r.mutating.Go(func() { every(mutating, mutateEvery, func() { m.mutate(context.WithoutCancel(mutating)) }) })
+	for i := range mutators {
+		m := newMutator(r, i)
+		r.mutating.Go(func() { every(mutating, mutateEvery, func() { m.mutate(context.WithoutCancel(mutating)) }) })
+	}
 	return r
 }
 
@@ -177,7 +180,7 @@ func (r *Recorder) pick() query {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	tip := r.o.UserPartitions[r.random.IntN(len(r.o.UserPartitions))]
-	if own := r.own.Load(); own != nil && r.random.IntN(4) == 0 {
+	if own := r.own[r.random.IntN(mutators)].Load(); own != nil && r.random.IntN(4) == 0 {
 		tip = *own
 	}
 	return randomQuery(r.random, tip)

@@ -32,7 +32,7 @@ func newBench(events int) *bench {
 		Name: "test", Manager: m, Partitions: testPartitions, UserPartitions: LoadPartitions(),
 		Ends: t.ends, Acknowledged: t.last, Seed: 1,
 	})
-	b.mutator = newMutator(b.Recorder, 1)
+	b.mutator = newMutator(b.Recorder, 0)
 	return b
 }
 
@@ -176,6 +176,9 @@ func TestNotReadyIsNoFinding(t *testing.T) {
 	if _, f := b.Final(context.Background(), b.topic.history()); len(f) == 0 {
 		t.Error("a manager that is never ready again is fine at the end")
 	}
+	if err := b.CaughtUp(context.Background()); !errors.Is(err, api.ErrNotReady) {
+		t.Errorf("a manager that is never ready again is caught up: %v", err)
+	}
 }
 
 func TestAnUnheardErrorIsFound(t *testing.T) {
@@ -309,8 +312,8 @@ func TestRecordAllTheTime(t *testing.T) {
 	if len(f) > 0 || counts.Mutations == 0 || counts.CaughtUp == 0 {
 		t.Errorf("counted %+v, found\n%s", counts, f)
 	}
-	if !r.CaughtUp(t.Context()) {
-		t.Error("not caught up")
+	if err := r.CaughtUp(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
