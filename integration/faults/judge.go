@@ -105,9 +105,13 @@ func (r *Recorder) Final(ctx context.Context, h *History) (asked int, f Findings
 	return asked, f
 }
 
-// CaughtUp returns nil when the manager says of every metadata partition that it is
-// ready and has applied everything; else what it says instead.
-func (r *Recorder) CaughtUp(ctx context.Context) error {
+// CaughtUp tells whether the manager says of every metadata partition that it is ready
+// and has applied everything.
+func (r *Recorder) CaughtUp(ctx context.Context) bool { return r.Behind(ctx) == nil }
+
+// Behind is what the manager says of a metadata partition that isn't caught up; nil when
+// all are.
+func (r *Recorder) Behind(ctx context.Context) error {
 	done := map[int32]bool{}
 	for _, tip := range slices.Concat(r.o.UserPartitions, r.owned()) {
 		p := r.partitionOf(tip)

@@ -198,7 +198,7 @@ func (o *observer) conclude(history *faults.History) {
 // awaitCaughtUp returns why the manager isn't caught up when the context ends first.
 func (o *observer) awaitCaughtUp(ctx context.Context) error {
 	for tick := time.NewTicker(100 * time.Millisecond); ; {
-		err := o.CaughtUp(ctx)
+		err := o.Behind(ctx)
 		if err == nil {
 			return nil
 		}

@@ -16,9 +16,8 @@ type Stall struct {
 	All, One time.Duration
 }
 
-// LongestStall looks for stalls that began from one time on and before another, by the
-// times of the table's records, each partition's in order. The load must have gone on
-// all the time.
+// LongestStall looks for stalls that ended between two times, by the times of the
+// table's records, each partition's in order. The load must have gone on all the time.
 func LongestStall(tables map[int32][]*sarama.ConsumerMessage, from, to time.Time) (s Stall) {
 	var times [][]time.Time
 	for _, records := range tables {
@@ -40,11 +39,11 @@ func answerTimes(records []*sarama.ConsumerMessage) (times []time.Time) {
 	return times
 }
 
-// longestGap is the longest time between two of the times, of which the first is the last
-// before from or lies between from and to.
+// longestGap is the longest time from one of the times to the next one, which lies
+// between from and to.
 func longestGap(times []time.Time, from, to time.Time) (gap time.Duration) {
 	for i := 1; i < len(times); i++ {
-		if times[i].After(from) && times[i-1].Before(to) {
+		if times[i].After(from) && !times[i].After(to) {
 			gap = max(gap, times[i].Sub(times[i-1]))
 		}
 	}

@@ -27,7 +27,8 @@ func TestLongestStall(t *testing.T) {
 		want     Stall
 	}{
 		{"begins before and ends within", 3, 9, Stall{All: 3 * time.Second, One: 6 * time.Second}},
-		{"begins within and ends behind", 9, 10, Stall{All: 11 * time.Second, One: 11 * time.Second}},
+		{"ends later", 9, 10, Stall{}},
+		{"begins long before", 12, 20, Stall{All: 11 * time.Second, One: 11 * time.Second}},
 		{"no stall", 0, 1, Stall{All: time.Second, One: time.Second}},
 	} {
 		if got := LongestStall(tables, at(c.from), at(c.to)); got != c.want {

@@ -176,7 +176,7 @@ func TestNotReadyIsNoFinding(t *testing.T) {
 	if _, f := b.Final(context.Background(), b.topic.history()); len(f) == 0 {
 		t.Error("a manager that is never ready again is fine at the end")
 	}
-	if err := b.CaughtUp(context.Background()); !errors.Is(err, api.ErrNotReady) {
+	if err := b.Behind(context.Background()); !errors.Is(err, api.ErrNotReady) {
 		t.Errorf("a manager that is never ready again is caught up: %v", err)
 	}
 }
@@ -312,7 +312,7 @@ func TestRecordAllTheTime(t *testing.T) {
 	if len(f) > 0 || counts.Mutations == 0 || counts.CaughtUp == 0 {
 		t.Errorf("counted %+v, found\n%s", counts, f)
 	}
-	if err := r.CaughtUp(t.Context()); err != nil {
+	if err := r.Behind(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
