@@ -152,7 +152,9 @@ func (i *instance) options() []goka.ProcessorOption {
 		goka.WithNilHandling(goka.NilDecode),
 		goka.WithPartitionChannelSize(256),
 		goka.WithLogger(kafka.GokaLogger{Logger: i.log}),
-		goka.WithConsumerSaramaBuilder(goka.SaramaConsumerBuilderWithConfig(k.Consumer())),
+		goka.WithConsumerSaramaBuilder(func([]string, string) (sarama.Consumer, error) {
+			return sarama.NewConsumerFromClient(i.cluster.Client())
+		}),
 		goka.WithTopicManagerBuilder(func([]string) (goka.TopicManager, error) {
 			return kafka.TopicManager{Cluster: i.cluster}, nil
 		}),

@@ -50,12 +50,22 @@ func (g group) Consume(ctx context.Context, topics []string, inner sarama.Consum
 		if err == nil {
 			continue
 		}
+		g.instance.log.Warn("session failed, trying again", "error", err)
+		g.instance.reconnect()
 		if err := g.instance.checkLimits(watched); errors.Is(err, errTopicsChanged) {
 			return err
 		}
-		g.instance.log.Warn("session failed, trying again", "error", err)
 		pause.Wait(ctx)
 	}
+}
+
+// reconnect closes the connections that the next session would use, idle meanwhile: see
+// [kafka.Reconnect].
+func (i *instance) reconnect() {
+	var both sync.WaitGroup
+	both.Go(i.writer.Reconnect)
+	both.Go(i.cluster.Reconnect)
+	both.Wait()
 }
 
 // session wraps goka's handler of one session with the rules of exactly once.

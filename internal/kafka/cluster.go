@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/IBM/sarama"
 
@@ -210,6 +211,22 @@ func closeBroken(b *sarama.Broker, err error) error {
 	}
 	return err
 }
+
+// Reconnect closes the clients' connections; what they ask next opens others. It is for
+// when one connection turned out to be dead: the others of that time may be too, and each
+// would show it only after a timeout of its own. It waits for requests under way.
+func Reconnect(clients ...sarama.Client) {
+	var closing sync.WaitGroup
+	for _, client := range clients {
+		for _, b := range client.Brokers() {
+			closing.Go(func() { _ = b.Close() }) // one that isn't open stays so
+		}
+	}
+	closing.Wait()
+}
+
+// Reconnect is [Reconnect] for the cluster's own connections.
+func (c *Cluster) Reconnect() { Reconnect(c.client, c.adminClient) }
 
 // call runs f and gives up waiting when the context ends. sarama takes no context;
 // f then goes on until its own network timeouts.

@@ -39,6 +39,24 @@ func TestConnectGivesUpWithTheContext(t *testing.T) {
 	}
 }
 
+func TestReconnect(t *testing.T) {
+	w := newWorld(t)
+	w.create("t", 1, nil)
+	ask := func() {
+		_, err := w.cluster.EndOffset(w.ctx, "t", 0)
+		noError(t, err)
+		_, err = w.cluster.Topic(w.ctx, "t")
+		noError(t, err)
+	}
+	ask()
+	connections := w.count(kmsg.ApiVersions) // the first request of each
+	ask()
+	wantSame(t, "connections", 0, connections.Hits())
+	w.cluster.Reconnect()
+	ask()
+	wantSame(t, "connections", 1, connections.Hits())
+}
+
 func TestConnectToNobody(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	noError(t, err)

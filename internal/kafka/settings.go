@@ -18,6 +18,12 @@ var Protocol = sarama.V2_8_0_0
 // batchOverhead is more than a batch takes beside its records.
 const batchOverhead = 128
 
+// answerTimeout is how long a client waits for an answer before it gives the connection
+// up: a little longer than a broker may hold a request, which is 10 s for one that waits
+// for replicas, or for a silent member's session in the group. While a connection is
+// half-open nothing else goes on over it, so sarama's 30 s would be as much longer.
+const answerTimeout = 12 * time.Second
+
 // maxMessageBytes bounds what our producers send in one record. The topic's own
 // max.message.bytes decides; this must not be the lower bound.
 const maxMessageBytes = 64 << 20
@@ -99,8 +105,8 @@ func (s Settings) base(kind ClientKind) *sarama.Config {
 	c.ClientID = own.ClientID
 	c.Metadata.AllowAutoTopicCreation = false
 	c.Net.DialTimeout = 10 * time.Second
-	c.Net.ReadTimeout = 30 * time.Second
-	c.Net.WriteTimeout = 30 * time.Second
+	c.Net.ReadTimeout = answerTimeout
+	c.Net.WriteTimeout = answerTimeout
 	own.Security.apply(c)
 	return c
 }
@@ -130,6 +136,7 @@ func (s Settings) consumer(kind ClientKind) *sarama.Config {
 func (s Settings) Group() *sarama.Config {
 	c := s.Consumer()
 	c.Consumer.Group.Session.Timeout = cmp.Or(s.SessionTimeout, 10*time.Second)
+	c.Net.ReadTimeout = max(answerTimeout, c.Consumer.Group.Session.Timeout+2*time.Second)
 	c.Consumer.Group.Heartbeat.Interval = c.Consumer.Group.Session.Timeout / 4
 	c.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyRange()}
 	c.Consumer.Group.ResetInvalidOffsets = false

@@ -12,6 +12,7 @@ import (
 	"github.com/lovoo/goka"
 
 	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/store"
 )
 
@@ -197,6 +198,9 @@ func (w *Writer) WritePosition(ctx context.Context, partition int32, applied int
 		return context.Cause(ctx)
 	}
 }
+
+// Reconnect closes the connections to the table; what is written next opens others.
+func (w *Writer) Reconnect() { kafka.Reconnect(w.cfg.Client) }
 
 // Close gives all partitions up and closes the client and the other producer.
 func (w *Writer) Close() error {
