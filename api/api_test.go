@@ -123,6 +123,7 @@ func TestErrorsMatchTheirSentinels(t *testing.T) {
 		{&api.InvalidArgumentError{}, []error{api.ErrInvalidArgument}},
 		{&api.TimeoutError{Err: cause}, []error{api.ErrTimeout, cause}},
 		{&api.OutcomeUnknownError{}, []error{api.ErrOutcomeUnknown}},
+		{&api.UnacknowledgedError{Op: "publish", Err: cause}, []error{api.ErrUnacknowledged, cause}},
 		{&api.IOError{Op: "read", Err: cause}, []error{api.ErrIO, cause}},
 	} {
 		for _, want := range c.want {

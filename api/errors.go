@@ -7,6 +7,11 @@ import (
 
 // The errors of the contract, to be matched with [errors.Is]. Reads give
 // ErrNotReady, ErrNotAssigned, ErrInvalidArgument and ErrIO; mutations any of them.
+//
+// Whether a mutation's event is on the topic doesn't depend on the sentinel alone, since
+// what ended a wait lies within the error of the wait. The position tells: one that isn't
+// [NotPublished] is where the event lies. Without one the event may be there if the error
+// is ErrUnacknowledged, and else is not.
 var (
 	// ErrNotReady says that the manager hasn't applied enough to answer truly; the
 	// same call may succeed later.
@@ -25,14 +30,22 @@ var (
 	ErrInvalidPartitionDeleteTransition = errors.New("invalid partition delete transition")
 	// ErrInvalidArgument says that an argument can't be right whatever the state.
 	ErrInvalidArgument = errors.New("invalid argument")
-	// ErrTimeout says that an event is published, and wasn't applied in time.
+	// ErrTimeout says that an event is published, and that the wait for its outcome
+	// ended first.
 	ErrTimeout = errors.New("timeout")
+	// ErrNoProgress lies within the ErrTimeout of a manager's own limit when nothing at
+	// all was applied meanwhile: the fleet is down, or this manager can't see it.
+	ErrNoProgress = errors.New("nothing was applied meanwhile: the fleet is down or out of reach")
+	// ErrUnacknowledged says that an event was sent and no answer came: it may be
+	// published, now or a little later, or not.
+	ErrUnacknowledged = errors.New("may or may not be published")
 	// ErrOutcomeUnknown says that an event is published and applied, and its outcome
 	// can't be told any more.
 	ErrOutcomeUnknown = errors.New("applied, outcome unknown")
-	// ErrClosed says that the manager is shut down and nothing was published.
+	// ErrClosed says that the manager is shut down.
 	ErrClosed = errors.New("closed")
-	// ErrIO says that Kafka or the local store failed.
+	// ErrIO says that Kafka or the local store failed; of a mutation, that nothing was
+	// published.
 	ErrIO = errors.New("i/o error")
 )
 
@@ -86,10 +99,23 @@ type InvalidAddError struct {
 	ID RemoteLogSegmentID
 	// State is the state that the add carried.
 	State RemoteLogSegmentState
-	// Known is the segment with that id, nil when the state was wrong. When it
-	// equals yours but for what updates change (state, broker, event time, custom
-	// metadata), an earlier try of yours is in.
+	// Known is the segment with that id, nil when the state was wrong. See
+	// [InvalidAddError.AlreadyAdded].
 	Known *RemoteLogSegmentMetadata
+}
+
+// AlreadyAdded tells whether the known segment is yours: equal in all but what updates
+// change (state, broker, event time, custom metadata) and in the topic's name, which an
+// event may leave out. A retry after ErrTimeout or ErrUnacknowledged that is refused so
+// has nothing left to do: an earlier try is in.
+func (e *InvalidAddError) AlreadyAdded(yours RemoteLogSegmentMetadata) bool {
+	if e.Known == nil {
+		return false
+	}
+	yours.ID.TopicIdPartition.Topic = e.Known.ID.TopicIdPartition.Topic
+	yours.State, yours.BrokerID = e.Known.State, e.Known.BrokerID
+	yours.EventTimestampMs, yours.CustomMetadata = e.Known.EventTimestampMs, e.Known.CustomMetadata
+	return yours.Equal(*e.Known)
 }
 
 // Error says what is wrong with the add.
@@ -151,14 +177,18 @@ func (e *InvalidArgumentError) Is(target error) bool { return target == ErrInval
 // rejected, when the fleet reaches it.
 type TimeoutError struct {
 	Position Position
-	// Err is what ended the wait: the context's error, ErrClosed, or nil for the
-	// manager's own limit.
+	// Applied is the greatest offset of the metadata partition that was applied when the
+	// wait ended; −1 is none. How far it lies below the position is how far the fleet, or
+	// this manager, is behind.
+	Applied int64
+	// Err is what ended the wait: the context's error, ErrClosed, ErrNotAssigned, or for
+	// the manager's own limit nil, and ErrNoProgress when nothing was applied meanwhile.
 	Err error
 }
 
-// Error says where the event was published.
+// Error says where the event was published and how far the partition is.
 func (e *TimeoutError) Error() string {
-	s := fmt.Sprintf("published at %s, not yet applied", e.Position)
+	s := fmt.Sprintf("published at %s, not yet applied: applied is %d", e.Position, e.Applied)
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
@@ -171,8 +201,30 @@ func (e *TimeoutError) Is(target error) bool { return target == ErrTimeout }
 // Unwrap returns what ended the wait.
 func (e *TimeoutError) Unwrap() error { return e.Err }
 
+// UnacknowledgedError is ErrUnacknowledged. To try again is safe: an event that repeats
+// another changes nothing, and an add that finds the earlier one in is an
+// [InvalidAddError] that is [InvalidAddError.AlreadyAdded].
+type UnacknowledgedError struct {
+	// Op is what was under way, "publish the event" for one.
+	Op string
+	// Err is why no answer came: what ended the wait, or what broke the connection.
+	Err error
+}
+
+// Error says what was under way, and why it isn't known what became of it.
+func (e *UnacknowledgedError) Error() string {
+	return fmt.Sprintf("%s: %v: %v", e.Op, ErrUnacknowledged, e.Err)
+}
+
+// Is matches ErrUnacknowledged.
+func (e *UnacknowledgedError) Is(target error) bool { return target == ErrUnacknowledged }
+
+// Unwrap returns why no answer came.
+func (e *UnacknowledgedError) Unwrap() error { return e.Err }
+
 // OutcomeUnknownError is ErrOutcomeUnknown: the table was compacted past the event
-// before this manager saw its outcome. Read the segment to learn it.
+// before this manager saw its outcome, or more answers came at once than it keeps. Read
+// the segment to learn it.
 type OutcomeUnknownError struct{ Position Position }
 
 // Error says where the event was published.
@@ -185,8 +237,7 @@ func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcom
 
 // IOError is ErrIO.
 type IOError struct {
-	// Op is what failed, "publish the event" for one. A failed publish may have
-	// reached the topic all the same; a retry is safe.
+	// Op is what failed, "publish the event" for one, which then isn't published.
 	Op  string
 	Err error
 }

@@ -23,10 +23,17 @@ import "context"
 //
 // Mutations return where the event lies on the metadata topic, also when the event
 // was rejected; [NotPublished] when it isn't there or can't be told to be. Beside the
-// errors named at each, they give ErrInvalidArgument, ErrNotReady, ErrNotAssigned,
-// ErrClosed (all: nothing was published), ErrIO (the publish failed; it may have
-// reached the topic all the same), ErrTimeout (published, not yet applied) and
-// ErrOutcomeUnknown (published and applied). To try again after any of them is safe.
+// errors named at each, they give
+//
+//   - ErrInvalidArgument, ErrNotReady, ErrNotAssigned, ErrClosed, ErrIO (Kafka refused the
+//     event or was never reached): nothing was published;
+//   - ErrUnacknowledged: sent, and no answer came; the event may or may not be published;
+//   - ErrTimeout: published, and not yet applied when the wait ended, by the manager's own
+//     limit, the context, a shutdown, or because the partition isn't assigned any more;
+//   - ErrOutcomeUnknown: published and applied, and its outcome can't be told any more.
+//
+// To try again after any of them is safe; an add that finds its earlier try in says so
+// ([InvalidAddError.AlreadyAdded]).
 type RemoteLogMetadataManager interface {
 	// AddRemoteLogSegmentMetadata records a segment whose copy has begun. The state
 	// must be CopySegmentStarted and the id must not be known: ErrInvalidAdd.
@@ -104,8 +111,8 @@ type TopicBasedRemoteLogMetadataManager interface {
 	CommittedOffset(metadataPartition int32) int64
 
 	// Shutdown stops consuming and publishing. Reads go on from what was applied;
-	// mutations fail with ErrClosed, those that wait with ErrTimeout. It may be called
-	// more than once.
+	// mutations fail with ErrClosed, those that wait with ErrTimeout, or with
+	// ErrUnacknowledged. It may be called more than once.
 	Shutdown()
 
 	// ShutdownAndFlush is Shutdown that waits until all that was applied is on disk,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"hash"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/IBM/sarama"
 	"github.com/lovoo/goka"
@@ -41,42 +43,68 @@ func newEmitter(s kafka.Settings, topic kafka.Topic, limit int) (*goka.Emitter, 
 }
 
 // eventProducer writes events as Kafka does: with a null key and no headers, on the
-// partition that Kafka's partitioner chooses. goka's own key only says which.
+// partition that Kafka's partitioner chooses. goka's own key only says which. An event
+// that fails after it may have reached a broker fails with an unansweredError.
 type eventProducer struct {
 	producer   sarama.AsyncProducer
 	hasher     func() hash.Hash32
 	partitions int32
+	retries    atomic.Int64 // of all batches
 	wg         sync.WaitGroup
 }
 
 func newEventProducer(cfg *sarama.Config, brokers []string, hasher func() hash.Hash32, partitions int32) (*eventProducer, error) {
+	p := &eventProducer{hasher: hasher, partitions: partitions}
+	pause := cfg.Producer.Retry.Backoff
+	cfg.Producer.Retry.BackoffFunc = func(int, int) time.Duration {
+		p.retries.Add(1)
+		return pause
+	}
 	cfg.Producer.Partitioner = sarama.NewManualPartitioner
 	cfg.ChannelBufferSize = maxPublishing
-	producer, err := sarama.NewAsyncProducer(brokers, cfg)
-	if err != nil {
+	var err error
+	if p.producer, err = sarama.NewAsyncProducer(brokers, cfg); err != nil {
 		return nil, err
 	}
-	p := &eventProducer{producer: producer, hasher: hasher, partitions: partitions}
 	p.wg.Go(func() {
-		for m := range producer.Successes() {
-			m.Metadata.(goka.PromiseFinisher)(m, nil) //nolint:forcetypeassert // Emit puts nothing else
+		for m := range p.producer.Successes() {
+			m.Metadata.(*outgoing).finish(m, nil) //nolint:forcetypeassert // Emit puts nothing else
 		}
 	})
 	p.wg.Go(func() {
-		for e := range producer.Errors() {
-			e.Msg.Metadata.(goka.PromiseFinisher)(e.Msg, e.Err) //nolint:forcetypeassert // as above
+		for e := range p.producer.Errors() {
+			o := e.Msg.Metadata.(*outgoing) //nolint:forcetypeassert // as above
+			o.finish(e.Msg, failure(e.Err, o.sent.Load(), p.retries.Load() != o.retries))
 		}
 	})
 	return p, nil
 }
 
+// outgoing is an event on its way. As sarama's encoder it notes when sarama asks for its
+// bytes, which it does for a request only.
+type outgoing struct {
+	value   []byte
+	finish  goka.PromiseFinisher
+	sent    atomic.Bool
+	retries int64 // the producer's when it was emitted
+}
+
+// Encode returns the event's bytes.
+func (o *outgoing) Encode() ([]byte, error) {
+	o.sent.Store(true)
+	return o.value, nil
+}
+
+// Length is how many they are.
+func (o *outgoing) Length() int { return len(o.value) }
+
 func (p *eventProducer) Emit(topic, key string, value []byte) *goka.Promise {
 	promise, finish := goka.NewPromiseWithFinisher()
 	h := p.hasher()
 	_, _ = h.Write([]byte(key)) // a hash.Hash never fails
+	o := &outgoing{value: value, finish: finish, retries: p.retries.Load()}
 	p.producer.Input() <- &sarama.ProducerMessage{
-		Topic: topic, Partition: int32(h.Sum32() % uint32(p.partitions)),
-		Value: sarama.ByteEncoder(value), Metadata: finish,
+		Topic: topic, Partition: int32(h.Sum32() % uint32(p.partitions)), Value: o, Metadata: o,
 	}
 	return promise
 }

@@ -3,10 +3,6 @@ package views
 import (
 	"context"
 	"errors"
-	"fmt"
-
-	"github.com/IBM/sarama"
-	"github.com/lovoo/goka"
 
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
@@ -160,25 +156,22 @@ func (p *partition) publish(ctx context.Context, event api.RemoteLogMetadata) (a
 	if err := p.m.publishing.Acquire(ctx, 1); err != nil {
 		return api.NotPublished, waitError(ctx)
 	}
-	flight := p.progress.takeOff()
-	acked := p.emit(event)
+	flight := p.progress.takeOff(codec.EventKey(event))
+	acked := p.m.emit(event)
 	select {
 	case a := <-acked:
 		if a.err != nil {
 			p.progress.land(flight)
-			return api.NotPublished, publishError(a.err)
+			return api.NotPublished, a.err
 		}
 		if a.offset <= flight.since {
 			p.progress.land(flight)
 			return p.elsewhere(a.offset, flight.since)
 		}
-		return p.await(ctx, event, a.offset, p.progress.landAt(flight, a.offset))
+		return p.await(ctx, event, a.offset, flight)
 	case <-ctx.Done():
-		go func() { // the acknowledgement comes in the end, or its failure
-			<-acked
-			p.progress.land(flight)
-		}()
-		return api.NotPublished, publishError(fmt.Errorf("not acknowledged yet: %w", context.Cause(ctx)))
+		p.progress.land(flight) // nobody waits for its answer
+		return api.NotPublished, &api.UnacknowledgedError{Op: opPublish, Err: context.Cause(ctx)}
 	}
 }
 
@@ -195,62 +188,24 @@ func waitError(ctx context.Context) error {
 // published: it lies on another topic than the one that the state was made from.
 func (p *partition) elsewhere(offset, applied int64) (api.Position, error) {
 	at := api.Position{MetadataPartition: p.number, Offset: offset}
-	return at, &api.TimeoutError{Position: at, Err: p.truncated(applied, offset)}
-}
-
-// ack is a broker's answer to a publish.
-type ack struct {
-	offset int64
-	err    error
-}
-
-// emit publishes the event; the answer always comes.
-func (p *partition) emit(event api.RemoteLogMetadata) <-chan ack {
-	acked := make(chan ack, 1)
-	promise, err := p.m.emitter.Emit(codec.EventKey(event), event)
-	if err != nil {
-		p.m.publishing.Release(1)
-		acked <- ack{err: &api.InvalidArgumentError{Field: "event", Reason: err.Error()}}
-		return acked
-	}
-	promise.ThenWithMessage(func(msg *sarama.ProducerMessage, err error) {
-		p.m.publishing.Release(1)
-		if err != nil {
-			acked <- ack{err: err}
-			return
-		}
-		acked <- ack{offset: msg.Offset}
-	})
-	return acked
-}
-
-func publishError(err error) error {
-	var tooLarge sarama.ConfigurationError // sarama's own check of the size
-	switch {
-	case errors.Is(err, goka.ErrEmitterAlreadyClosed):
-		return api.ErrClosed
-	case errors.Is(err, api.ErrInvalidArgument):
-		return err
-	case errors.As(err, &tooLarge):
-		return &api.InvalidArgumentError{Field: "event", Reason: err.Error()}
-	}
-	return &api.IOError{Op: "publish the event", Err: err}
+	return at, &api.TimeoutError{Position: at, Applied: applied, Err: p.truncated(applied, offset)}
 }
 
 // errOtherEvent says that the answer isn't to the event that was published at its offset:
 // the event lies on a topic that was created anew since.
 var errOtherEvent = errors.New("the fleet found another event there: the metadata topic was created again")
 
-// await waits for the answer to the event at the offset.
-func (p *partition) await(ctx context.Context, event api.RemoteLogMetadata, offset int64, answers chan *answer) (api.Position, error) {
+// await waits for the answer to the event that was acknowledged at the offset.
+func (p *partition) await(ctx context.Context, event api.RemoteLogMetadata, offset int64, f *flight) (api.Position, error) {
 	at := api.Position{MetadataPartition: p.number, Offset: offset}
+	answers := p.progress.landAt(f, offset)
 	select {
 	case a := <-answers:
 		if a == nil {
 			return at, &api.OutcomeUnknownError{Position: at}
 		}
 		if a.key != codec.EventKey(event) {
-			return at, &api.TimeoutError{Position: at, Err: errOtherEvent}
+			return at, p.timeout(at, f, errOtherEvent)
 		}
 		row, err := decodeRow(a.key, a.value)
 		if err != nil {
@@ -259,12 +214,21 @@ func (p *partition) await(ctx context.Context, event api.RemoteLogMetadata, offs
 		return at, outcomeError(event, a.outcome, row)
 	case <-ctx.Done():
 		p.progress.forget(offset, answers)
-		err := context.Cause(ctx)
-		if errors.Is(err, errConsumeWait) {
-			err = nil
-		}
-		return at, &api.TimeoutError{Position: at, Err: err}
+		return at, p.timeout(at, f, context.Cause(ctx))
 	}
+}
+
+// timeout is the end of a wait for an outcome, and what ended it.
+func (p *partition) timeout(at api.Position, f *flight, cause error) error {
+	applied := p.progress.appliedOffset()
+	switch {
+	case !errors.Is(cause, errConsumeWait):
+	case applied <= f.since:
+		cause = api.ErrNoProgress
+	default:
+		cause = nil
+	}
+	return &api.TimeoutError{Position: at, Applied: applied, Err: cause}
 }
 
 // outcomeError is the outcome as the contract's error. row is the row that refused the

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/IBM/sarama"
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -281,7 +282,7 @@ func TestMutationWithoutAFleet(t *testing.T) {
 		}
 	}
 	at, err := mutation(c, hasty, rlmmtest.Segment(tip, 1, 0, 9))
-	wantTimeout(t, at, err, 0, nil)
+	wantTimeout(t, at, err, 0, api.ErrNoProgress)
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -303,7 +304,7 @@ func TestMutationWithoutAFleet(t *testing.T) {
 	go func() {
 		defer close(done)
 		at, err := mutation(c, m, rlmmtest.Segment(tip, 4, 0, 9))
-		if errors.Is(err, api.ErrIO) && errors.Is(err, api.ErrClosed) {
+		if errors.Is(err, api.ErrUnacknowledged) && errors.Is(err, api.ErrClosed) {
 			return // the acknowledgement came after the shutdown
 		}
 		wantTimeout(t, at, err, 2, api.ErrClosed)
@@ -474,26 +475,74 @@ func TestAnswerToAnotherEvent(t *testing.T) {
 	}
 }
 
-// The publish fails, or its acknowledgement doesn't come.
+// The publish fails, or its acknowledgement doesn't come: what is refused at once isn't
+// published, all else may be.
 func TestFailedPublish(t *testing.T) {
 	t.Parallel()
 	c := rlmmtest.NewCluster(t, 1)
 	c.RunProcessor()
 	m := c.ReadyManager()
 	tip := c.PartitionOn(0, 0)
-	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: rlmmtest.MetadataTopic, Err: kerr.TopicAuthorizationFailed, Count: 1})
-	if at, err := mutation(c, m, rlmmtest.Segment(tip, 1, 0, 9)); !errors.Is(err, api.ErrIO) || at != api.NotPublished {
-		t.Errorf("refused: %v, %v", at, err)
+	produce := func(err *kerr.Error, count int) kfake.Fault {
+		return kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: rlmmtest.MetadataTopic, Err: err, Count: count}
 	}
-	fault := c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: rlmmtest.MetadataTopic, Err: kerr.NotLeaderForPartition, Count: -1})
+	try := func(ctx context.Context, n int, want ...error) {
+		t.Helper()
+		at, err := m.AddRemoteLogSegmentMetadata(ctx, rlmmtest.Segment(tip, n, 0, 9))
+		for _, w := range want {
+			if !errors.Is(err, w) || at != api.NotPublished {
+				t.Errorf("%v, %v; want %v", at, err, w)
+			}
+		}
+	}
+	c.Fault(produce(kerr.TopicAuthorizationFailed, 1))
+	try(c.Context(), 1, api.ErrIO, sarama.ErrTopicAuthorizationFailed)
+
+	fault := c.Fault(produce(kerr.NotLeaderForPartition, -1))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if at, err := m.AddRemoteLogSegmentMetadata(ctx, rlmmtest.Segment(tip, 2, 0, 9)); !errors.Is(err, api.ErrIO) || !errors.Is(err, context.DeadlineExceeded) || at != api.NotPublished {
-		t.Errorf("not acknowledged: %v, %v", at, err)
-	}
+	try(ctx, 2, api.ErrUnacknowledged, context.DeadlineExceeded)
+	try(ctx, 3, api.ErrIO, context.DeadlineExceeded)
+	try(c.Context(), 4, api.ErrUnacknowledged, sarama.ErrNotLeaderForPartition) // it tries no more
 	fault.Remove()
-	if at, err := mutation(c, m, rlmmtest.Segment(tip, 3, 0, 9)); err != nil {
+	if at, err := mutation(c, m, rlmmtest.Segment(tip, 5, 0, 9)); err != nil {
 		t.Errorf("afterwards: %v, %v", at, err)
+	}
+}
+
+// The event reaches the topic and the connection is cut before the answer. A retry says
+// that it is in.
+func TestLostAcknowledgement(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 1)
+	c.RunProcessor()
+	m := c.ReadyManager()
+	s := rlmmtest.Segment(c.PartitionOn(0, 0), 1, 0, 9)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		if r.(*kmsg.ProduceRequest).Topics[0].Topic != rlmmtest.MetadataTopic || ctx.Err() != nil {
+			return nil, nil, false
+		}
+		cancel() // while it is on its way
+		return nil, nil, false
+	})
+	at, err := m.AddRemoteLogSegmentMetadata(ctx, s)
+	published := (*api.TimeoutError)(nil)
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, api.ErrUnacknowledged) && !errors.As(err, &published) {
+		t.Errorf("%v, %v; want that it was canceled on its way", at, err)
+	}
+	if published == nil && at != api.NotPublished || published != nil && at != published.Position {
+		t.Errorf("it is at %v: %v", at, err)
+	}
+	c.WaitFor("it is applied", func() bool {
+		list, err := m.ListRemoteLogSegments(t.Context(), s.Partition())
+		return err == nil && len(list) == 1
+	})
+	refused := (*api.InvalidAddError)(nil)
+	if at, err = mutation(c, m, s); !errors.As(err, &refused) || !refused.AlreadyAdded(s) || at != api.NotPublished {
+		t.Errorf("the retry: %v, %v", at, err)
 	}
 }
 
@@ -611,7 +660,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 				case err == nil:
 					started <- struct{}{}
 					continue
-				case errors.Is(err, api.ErrClosed), errors.Is(err, api.ErrIO):
+				case errors.Is(err, api.ErrClosed):
 				default:
 					t.Errorf("%v, %v", at, err)
 				}

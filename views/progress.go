@@ -1,6 +1,7 @@
 package views
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"sync"
@@ -20,10 +21,16 @@ type answer struct {
 type progress struct {
 	mu      sync.Mutex
 	applied int64
-	// flights are the publishes under way, by when they began. While there are any,
-	// answers are kept: one may come before its publish is acknowledged.
-	flights []*flight
-	kept    []keptAnswer // by offset
+	// flights are the publishes under way, by when they began, and inFlight counts them
+	// by the row that they are about. Meanwhile the answers about those rows are kept: one
+	// may come before its publish is acknowledged.
+	flights   []*flight
+	inFlight  map[string]int
+	kept      []keptAnswer // by offset
+	keptBytes int
+	// missing is the greatest offset whose answer may have passed unseen, or not be kept any
+	// more; those behind it were about other rows if they aren't kept.
+	missing int64
 	waiting map[int64][]chan *answer
 	reached []reachWaiter
 }
@@ -33,6 +40,14 @@ type keptAnswer struct {
 	answer answer
 }
 
+// maxKeptBytes bounds what is kept: a publish on a connection that says nothing may be
+// under way for minutes while others write the same row. The oldest goes first; whose
+// answer is gone gets an unknown outcome.
+const maxKeptBytes = 8 << 20
+
+// size is about what it takes in memory.
+func (k keptAnswer) size() int { return 64 + len(k.answer.key) + len(k.answer.value) }
+
 type reachWaiter struct {
 	offset int64
 	done   chan struct{}
@@ -40,12 +55,13 @@ type reachWaiter struct {
 
 // flight is a publish under way.
 type flight struct {
-	since  int64 // applied when it began: its own record lies behind
+	key    string // of the row that it is about
+	since  int64  // applied when it began: its own record lies behind
 	landed bool
 }
 
 func newProgress(applied int64) *progress {
-	return &progress{applied: applied, waiting: map[int64][]chan *answer{}}
+	return &progress{applied: applied, missing: applied, inFlight: map[string]int{}, waiting: map[int64][]chan *answer{}}
 }
 
 // appliedOffset is the greatest input offset that is applied; −1 is none.
@@ -55,16 +71,17 @@ func (p *progress) appliedOffset() int64 {
 	return p.applied
 }
 
-// takeOff begins a publish; land ends it.
-func (p *progress) takeOff() *flight {
+// takeOff begins a publish about the row of the key; land ends it.
+func (p *progress) takeOff(key string) *flight {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	f := &flight{since: p.applied}
+	f := &flight{key: key, since: p.applied}
 	p.flights = append(p.flights, f)
+	p.inFlight[key]++
 	return f
 }
 
-// land ends a publish that failed: nobody waits for an answer.
+// land ends a publish whose answer nobody waits for.
 func (p *progress) land(f *flight) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,34 +90,63 @@ func (p *progress) land(f *flight) {
 
 func (p *progress) landed(f *flight) {
 	f.landed = true
+	if p.inFlight[f.key]--; p.inFlight[f.key] == 0 {
+		delete(p.inFlight, f.key)
+	}
 	n := 0
 	for n < len(p.flights) && p.flights[n].landed {
 		n++
 	}
 	p.flights = slices.Delete(p.flights, 0, n)
-	if len(p.flights) == 0 {
-		p.kept = nil
-		return
-	}
 	old := 0
-	for old < len(p.kept) && p.kept[old].offset <= p.flights[0].since {
+	for old < len(p.kept) && (len(p.flights) == 0 || p.kept[old].offset <= p.flights[0].since) {
 		old++
 	}
-	p.kept = slices.Delete(p.kept, 0, old)
+	p.drop(old)
+}
+
+// keep keeps an answer that somebody in flight may be waiting for.
+func (p *progress) keep(k keptAnswer) {
+	if p.inFlight[k.answer.key] == 0 {
+		return
+	}
+	k.answer.value = bytes.Clone(k.answer.value) // which is a piece of a whole fetch
+	p.kept = append(p.kept, k)
+	p.keptBytes += k.size()
+	old := 0
+	for left := p.keptBytes; left > maxKeptBytes; old++ {
+		left -= p.kept[old].size()
+		p.missing = max(p.missing, p.kept[old].offset)
+	}
+	p.drop(old)
+}
+
+// drop forgets the n oldest answers.
+func (p *progress) drop(n int) {
+	for _, k := range p.kept[:n] {
+		p.keptBytes -= k.size()
+	}
+	if p.kept = slices.Delete(p.kept, 0, n); len(p.kept) == 0 {
+		p.kept = nil
+	}
 }
 
 // landAt ends a publish that was acknowledged at the offset and returns where its
-// answer will come, once: nil when it was applied and nobody kept the answer.
+// answer will come, once: nil when it was applied and nobody kept the answer. The answer
+// to a record about another row may lack all that it says.
 func (p *progress) landAt(f *flight, offset int64) chan *answer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ch := make(chan *answer, 1)
-	if a, ok := p.keptAt(offset); ok {
+	switch a, kept := p.keptAt(offset); {
+	case kept:
 		ch <- a
-	} else if offset <= p.applied {
-		ch <- nil
-	} else {
+	case offset > p.applied:
 		p.waiting[offset] = append(p.waiting[offset], ch)
+	case offset <= p.missing:
+		ch <- nil
+	default:
+		ch <- &answer{} // about another row
 	}
 	p.landed(f)
 	return ch
@@ -133,13 +179,14 @@ func (p *progress) forget(offset int64, ch chan *answer) {
 func (p *progress) apply(offset int64, a answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.flights) > 0 {
-		p.kept = append(p.kept, keptAnswer{offset, a})
-	}
+	p.keep(keptAnswer{offset, a})
 	for _, ch := range p.waiting[offset] {
 		ch <- &a
 	}
 	delete(p.waiting, offset)
+	if offset > p.applied+1 {
+		p.passBy(offset - 1)
+	}
 	p.advance(offset)
 }
 
@@ -156,9 +203,6 @@ func (p *progress) advance(offset int64) {
 	if offset <= p.applied {
 		return
 	}
-	if offset > p.applied+1 {
-		p.passBy(offset)
-	}
 	p.applied = offset
 	p.reached = slices.DeleteFunc(p.reached, func(w reachWaiter) bool {
 		if w.offset <= offset {
@@ -168,8 +212,11 @@ func (p *progress) advance(offset int64) {
 	})
 }
 
-// passBy tells those who wait for an answer below the offset that it won't come.
+// passBy tells those who wait for an answer up to the offset that it won't come.
 func (p *progress) passBy(offset int64) {
+	if offset > p.applied {
+		p.missing = max(p.missing, offset)
+	}
 	for o, waiters := range p.waiting {
 		if o <= offset {
 			for _, ch := range waiters {
@@ -186,7 +233,10 @@ func (p *progress) reset(applied int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if applied < p.applied {
-		p.kept = nil
+		p.drop(len(p.kept))
+	}
+	if applied != p.applied {
+		p.missing = applied
 	}
 	p.applied = applied
 }

@@ -13,9 +13,12 @@ import (
 	"github.com/tieredlog/rlmm/codec"
 )
 
+// row is what the records of these tests are about.
+const row = "row"
+
 // answerTo is the answer to the record at the offset.
 func answerTo(offset int64) answer {
-	return answer{outcome: codec.OutcomeApplied, key: strconv.FormatInt(offset, 10)}
+	return answer{outcome: codec.OutcomeApplied, key: row, value: strconv.AppendInt(nil, offset, 10)}
 }
 
 // got tells what a waiter was told: an offset's answer, "passed", or "" for nothing yet.
@@ -25,7 +28,7 @@ func got(ch chan *answer) string {
 		if a == nil {
 			return "passed"
 		}
-		return a.key
+		return string(a.value)
 	default:
 		return ""
 	}
@@ -40,7 +43,7 @@ func wantGot(t *testing.T, ch chan *answer, want string) {
 
 func TestAnswerAfterTheAcknowledgement(t *testing.T) {
 	p := newProgress(4)
-	ch := p.landAt(p.takeOff(), 6)
+	ch := p.landAt(p.takeOff(row), 6)
 	p.apply(5, answerTo(5))
 	wantGot(t, ch, "")
 	p.apply(6, answerTo(6))
@@ -51,7 +54,7 @@ func TestAnswerAfterTheAcknowledgement(t *testing.T) {
 
 func TestAnswerBeforeTheAcknowledgement(t *testing.T) {
 	p := newProgress(4)
-	f := p.takeOff()
+	f := p.takeOff(row)
 	for offset := int64(5); offset < 9; offset++ {
 		p.apply(offset, answerTo(offset))
 	}
@@ -70,13 +73,13 @@ func TestAnswerThatCompactionTook(t *testing.T) {
 	} {
 		t.Run(tt.name+", told while it waits", func(t *testing.T) {
 			p := newProgress(5)
-			ch := p.landAt(p.takeOff(), 6)
+			ch := p.landAt(p.takeOff(row), 6)
 			tt.advance(p)
 			wantGot(t, ch, "passed")
 		})
 		t.Run(tt.name+", told on landing", func(t *testing.T) {
 			p := newProgress(5)
-			f := p.takeOff()
+			f := p.takeOff(row)
 			tt.advance(p)
 			wantGot(t, p.landAt(f, 6), "passed")
 		})
@@ -85,7 +88,7 @@ func TestAnswerThatCompactionTook(t *testing.T) {
 
 func TestAPositionBelowPassesNobodyBy(t *testing.T) {
 	p := newProgress(5)
-	ch := p.landAt(p.takeOff(), 7)
+	ch := p.landAt(p.takeOff(row), 7)
 	p.advanceTo(6)
 	p.advanceTo(3)
 	wantGot(t, ch, "")
@@ -96,12 +99,12 @@ func TestAPositionBelowPassesNobodyBy(t *testing.T) {
 
 func TestForgotten(t *testing.T) {
 	p := newProgress(-1)
-	a, b := p.landAt(p.takeOff(), 0), p.landAt(p.takeOff(), 0)
+	a, b := p.landAt(p.takeOff(row), 0), p.landAt(p.takeOff(row), 0)
 	p.forget(0, a)
 	p.apply(0, answerTo(0))
 	wantGot(t, a, "")
 	wantGot(t, b, "0")
-	c := p.landAt(p.takeOff(), 1)
+	c := p.landAt(p.takeOff(row), 1)
 	p.forget(1, c)
 	p.forget(1, c)
 	if len(p.waiting) != 0 {
@@ -111,10 +114,10 @@ func TestForgotten(t *testing.T) {
 
 func TestKeptAnswersAreBounded(t *testing.T) {
 	p := newProgress(-1)
-	first, second := p.takeOff(), (*flight)(nil)
+	first, second := p.takeOff(row), (*flight)(nil)
 	for offset := range int64(100) {
 		if offset == 50 {
-			second = p.takeOff()
+			second = p.takeOff(row)
 		}
 		p.apply(offset, answerTo(offset))
 	}
@@ -135,10 +138,56 @@ func TestKeptAnswersAreBounded(t *testing.T) {
 	}
 }
 
+// Many answers come while one publish is under way for long: those about other rows are
+// not kept, and of those about its own row the oldest go.
+func TestAStuckPublishKeepsLittle(t *testing.T) {
+	p := newProgress(-1)
+	f := p.takeOff(row)
+	large := answer{outcome: codec.OutcomeApplied, key: row, value: make([]byte, 1<<20)}
+	for offset := range int64(100) {
+		p.apply(2*offset, answer{outcome: codec.OutcomeApplied, key: "another", value: large.value})
+		p.apply(2*offset+1, large)
+	}
+	if n := len(p.kept); n == 0 || n > maxKeptBytes>>20 || p.keptBytes > maxKeptBytes {
+		t.Errorf("%d answers are kept, %d bytes", n, p.keptBytes)
+	}
+	oldest := p.landAt(p.takeOff(row), 1)
+	if a := <-oldest; a != nil {
+		t.Error("the oldest answer is still kept")
+	}
+	if a := <-p.landAt(f, 199); a == nil || len(a.value) != 1<<20 {
+		t.Error("the newest answer isn't kept")
+	}
+	if len(p.kept)+len(p.flights)+len(p.inFlight)+p.keptBytes != 0 {
+		t.Errorf("kept for nobody: %d answers, %d bytes, %d flights", len(p.kept), p.keptBytes, len(p.flights))
+	}
+}
+
+// An answer to another record than the one that was published there says so, kept or not.
+func TestAnswerAboutAnotherRow(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		p := newProgress(4)
+		f := p.takeOff(row)
+		var ch chan *answer
+		if !after {
+			ch = p.landAt(f, 6)
+		}
+		for offset := int64(5); offset < 9; offset++ {
+			p.apply(offset, answer{outcome: codec.OutcomeApplied, key: "another"})
+		}
+		if after {
+			ch = p.landAt(f, 6)
+		}
+		if a := <-ch; a == nil || a.key == row {
+			t.Errorf("told %v, want an answer about another row", a)
+		}
+	}
+}
+
 // A store that is rebuilt goes through its answers again, from lower offsets on.
 func TestResetWhileInFlight(t *testing.T) {
 	p := newProgress(-1)
-	f := p.takeOff()
+	f := p.takeOff(row)
 	for range 2 {
 		for offset := range int64(10) {
 			p.apply(offset, answerTo(offset))
@@ -150,14 +199,14 @@ func TestResetWhileInFlight(t *testing.T) {
 			p.reset(-1)
 		}
 	}
-	waiting := p.landAt(p.takeOff(), 5)
+	waiting := p.landAt(p.takeOff(row), 5)
 	for offset := range int64(10) {
 		p.apply(offset, answerTo(offset))
 	}
 	wantGot(t, waiting, "5")
 	wantGot(t, p.landAt(f, 7), "7")
 	q := newProgress(5)
-	f = q.takeOff()
+	f = q.takeOff(row)
 	q.apply(6, answerTo(6))
 	q.reset(6) // the same store again
 	wantGot(t, q.landAt(f, 6), "6")
@@ -243,14 +292,14 @@ func TestProgressModel(t *testing.T) {
 			return f
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"take off": func(*rapid.T) { flights = append(flights, &modelFlight{flight: p.takeOff(), since: applied}) },
+			"take off": func(*rapid.T) { flights = append(flights, &modelFlight{flight: p.takeOff(row), since: applied}) },
 			"fail":     func(*rapid.T) { p.land(pick().flight) },
 			"land": func(t *rapid.T) {
 				f := pick()
 				w := &modelWaiter{offset: f.since + rapid.Int64Range(1, 6).Draw(t, "offset")}
 				switch {
 				case answers[w.offset]:
-					w.want = answerTo(w.offset).key
+					w.want = string(answerTo(w.offset).value)
 				case w.offset <= applied:
 					w.want = "passed"
 				}
@@ -262,7 +311,7 @@ func TestProgressModel(t *testing.T) {
 				answers[offset] = true
 				for _, w := range waiters {
 					if w.offset == offset && w.want == "" {
-						w.want = answerTo(offset).key
+						w.want = string(answerTo(offset).value)
 					}
 				}
 				pass(offset)

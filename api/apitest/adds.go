@@ -1,9 +1,11 @@
 package apitest
 
 import (
+	"errors"
 	"math"
 
 	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/internal/scenario"
 )
 
 var addRules = []rule{
@@ -44,6 +46,23 @@ var addRules = []rule{
 		s := t.added(t.segment(1, 0, 99))
 		t.refuses(s, &api.InvalidAddError{ID: s.ID, Known: &s})
 		t.lists(s)
+	}},
+	{"a retry tells whether its segment is in", func(t *trial) {
+		for n, state := range []api.RemoteLogSegmentState{api.CopySegmentStarted, api.CopySegmentFinished, api.DeleteSegmentStarted} {
+			s := t.segment(uint64(n), 0, 99)
+			t.in(state, s)
+			nameless, other := s, s
+			nameless.ID.TopicIdPartition.Topic, other.EndOffset = "", 98
+			for _, retry := range []struct {
+				s    api.RemoteLogSegmentMetadata
+				isIn bool
+			}{{s, true}, {nameless, true}, {other, false}} {
+				_, err := scenario.Publish(t.ctx, t.m, retry.s)
+				if e, ok := errors.AsType[*api.InvalidAddError](err); !ok || e.AlreadyAdded(retry.s) != retry.isIn {
+					t.Errorf("%s is in: want %t, got %v", retry.s.ID, retry.isIn, err)
+				}
+			}
+		}
 	}},
 	{"an id may be added again once its segment is deleted", func(t *trial) {
 		t.in(api.DeleteSegmentFinished, t.segment(1, 0, 99))

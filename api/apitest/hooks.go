@@ -47,6 +47,7 @@ type condition struct {
 	all      bool    // every metadata partition is assigned
 	assigned []int32 // those that are, unless all are
 	failure  error
+	lost     error // why accepted mutations get no answer
 }
 
 // SetReady tells whether the assigned metadata partitions are ready. When they aren't,
@@ -72,6 +73,14 @@ func (m *Manager) Fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.failure = err
+}
+
+// LoseAnswers makes mutations that are accepted end with an [api.UnacknowledgedError] that
+// wraps err, until it is called with nil. They are published and applied all the same.
+func (m *Manager) LoseAnswers(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lost = err
 }
 
 // Close shuts the manager down: mutations fail with [api.ErrClosed], reads go on. It may

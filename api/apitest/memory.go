@@ -11,6 +11,8 @@ import (
 	"github.com/tieredlog/rlmm/codec"
 )
 
+const opPublish = "publish the event"
+
 // Manager is an [api.RemoteLogMetadataManager] in memory. It keeps what it knows in
 // lists and scans them for every answer, so that it can be read as the specification of
 // the contract. It is safe for concurrent use.
@@ -132,7 +134,7 @@ func (m *Manager) mutate(event api.RemoteLogMetadata, tip *api.TopicIdPartition,
 	if m.closed {
 		return api.NotPublished, api.ErrClosed
 	}
-	if err := m.admits(*tip, "publish the event"); err != nil {
+	if err := m.admits(*tip, opPublish); err != nil {
 		return api.NotPublished, err
 	}
 	p := m.partition(*tip)
@@ -147,6 +149,9 @@ func (m *Manager) mutate(event api.RemoteLogMetadata, tip *api.TopicIdPartition,
 	at := api.Position{MetadataPartition: m.metadataPartition(*tip)}
 	at.Offset = m.ends[at.MetadataPartition]
 	m.ends[at.MetadataPartition]++
+	if m.lost != nil {
+		return api.NotPublished, &api.UnacknowledgedError{Op: opPublish, Err: m.lost}
+	}
 	return at, nil
 }
 

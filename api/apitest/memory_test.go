@@ -126,6 +126,26 @@ func TestFail(t *testing.T) {
 	isOne(t, m)
 }
 
+// A mutation whose answer is lost is applied, and its retry says so.
+func TestLoseAnswers(t *testing.T) {
+	m := apitest.NewManager()
+	cause := errors.New("connection reset")
+	m.LoseAnswers(cause)
+	at, err := m.AddRemoteLogSegmentMetadata(t.Context(), segment(1))
+	if at != api.NotPublished || !errors.Is(err, api.ErrUnacknowledged) || !errors.Is(err, cause) || errors.Is(err, api.ErrIO) {
+		t.Errorf("at %s, %v", at, err)
+	}
+	isOne(t, m)
+	m.LoseAnswers(nil)
+	_, err = m.AddRemoteLogSegmentMetadata(t.Context(), segment(1))
+	if e, ok := errors.AsType[*api.InvalidAddError](err); !ok || !e.AlreadyAdded(segment(1)) {
+		t.Errorf("the retry: %v", err)
+	}
+	if at, err = m.PutRemotePartitionDeleteMetadata(t.Context(), deletion()); err != nil || at.Offset != 1 {
+		t.Errorf("the next is at %s, %v", at, err)
+	}
+}
+
 func TestClose(t *testing.T) {
 	m := withOne(t)
 	m.Close()

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/tieredlog/rlmm/api"
@@ -123,6 +125,32 @@ func (to call) typed(refusal *Error) error {
 		return err
 	}
 	return to.failed(refusal)
+}
+
+// harmless are the refusals, beside the contract's, of a server that has done nothing.
+var harmless = []string{
+	reasonMutationsOff, reasonCrossOrigin, reasonNotFound, reasonMethodNotAllowed, reasonNotAcceptable,
+	reasonCanceled, reasonDeadlineExceeded,
+}
+
+// refused is typed for a mutation, of which a proxy's answer, say, tells nothing.
+func (to call) refused(refusal *Error) error {
+	err := to.typed(refusal)
+	if refusal.contractError() == nil && !slices.Contains(harmless, refusal.Reason) {
+		return unanswered(err)
+	}
+	return err
+}
+
+// unanswered is the error of a mutation without an answer of this API: unless no
+// connection came about, the server may have published its event.
+func unanswered(err error) error {
+	failed, ok := errors.AsType[*api.IOError](err)
+	dial, dialed := errors.AsType[*net.OpError](err)
+	if !ok || dialed && dial.Op == "dial" {
+		return err
+	}
+	return &api.UnacknowledgedError{Op: failed.Op, Err: failed.Err}
 }
 
 // failed is the error of a call without an answer of this API; nil stays nil.

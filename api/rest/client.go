@@ -16,8 +16,8 @@ import (
 // keep their type when they are the contract's or a context's, else their text.
 //
 // When the server can't be reached, the context ends or the answer is not of this API,
-// the error is an [api.IOError]; of a mutation it isn't known then whether the event
-// was published, and to try again is safe. An answer of a status that the contract has
+// the error is an [api.IOError]; of a mutation that may have reached the server it is an
+// [api.UnacknowledgedError], and to try again is safe. An answer of a status that the contract has
 // no error for (403 where mutations are off) is an [Error] within it, found with
 // [errors.As].
 //
@@ -65,12 +65,15 @@ func (c *Client) mutate(ctx context.Context, method string, event api.RemoteLogM
 		return api.NotPublished, err
 	}
 	to := call{method: method, url: c.partitionURL(event.Partition(), nil, path...), body: body}
+	if ctx.Err() != nil {
+		return api.NotPublished, to.failed(context.Cause(ctx))
+	}
 	pos, refusal, err := do(ctx, c, to, members(takePosition))
 	switch {
 	case err != nil:
-		return api.NotPublished, err
+		return api.NotPublished, unanswered(err)
 	case refusal != nil:
-		return refusal.position(), to.typed(refusal)
+		return refusal.position(), to.refused(refusal)
 	}
 	return pos, nil
 }

@@ -103,6 +103,7 @@ func TestClientMatchesBareSentinels(t *testing.T) {
 	for _, want := range []error{
 		api.ErrNotReady, api.ErrNotAssigned, api.ErrSegmentNotFound, api.ErrInvalidAdd, api.ErrInvalidSegmentTransition,
 		api.ErrInvalidPartitionDeleteTransition, api.ErrInvalidArgument, api.ErrTimeout, api.ErrOutcomeUnknown, api.ErrClosed, api.ErrIO,
+		api.ErrUnacknowledged, api.ErrNoProgress,
 	} {
 		if _, err := serving(t, &fake{err: want}).RemoteLogSize(t.Context(), tip, 0); !errors.Is(err, want) {
 			t.Errorf("got %v, want %v", err, want)
@@ -193,9 +194,46 @@ func TestClientContextEnds(t *testing.T) {
 		cancel()
 		<-request.Done() // the server sees the client leave
 	}
-	_, err := serving(t, f).AddRemoteLogSegmentMetadata(ctx, sample())
-	if !errors.Is(err, api.ErrIO) || !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want a canceled i/o error", err)
+	c := serving(t, f)
+	for _, want := range []error{api.ErrUnacknowledged, api.ErrIO} { // the second isn't sent
+		_, err := c.AddRemoteLogSegmentMetadata(ctx, sample())
+		if !errors.Is(err, want) || !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want that it was canceled: %v", err, want)
+		}
+	}
+	diff(t, "calls", len(f.calls), 1)
+}
+
+// What isn't of this API says nothing of the event; a refusal of this API's does.
+func TestClientDoesNotKnow(t *testing.T) {
+	tests := map[string]struct {
+		status int
+		body   string
+		want   error
+	}{
+		"a proxy's page":    {502, "<html>", api.ErrUnacknowledged},
+		"an unknown error":  {418, `{"error_code":418,"message":"no coffee","reason":"teapot"}`, api.ErrUnacknowledged},
+		"a panic":           {500, `{"error_code":500,"message":"oops","reason":"internal"}`, api.ErrUnacknowledged},
+		"no position":       {201, `{}`, api.ErrUnacknowledged},
+		"another path":      {404, `{"error_code":404,"message":"no such path","reason":"not_found"}`, api.ErrIO},
+		"Kafka's refusal":   {502, `{"error_code":502,"message":"no","reason":"io"}`, api.ErrIO},
+		"Kafka's silence":   {504, `{"error_code":504,"message":"?","reason":"unacknowledged"}`, api.ErrUnacknowledged},
+		"a manager's limit": {504, `{"error_code":504,"message":"?","reason":"timeout"}`, api.ErrTimeout},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(test.status)
+				_, _ = io.WriteString(w, test.body)
+			}))
+			pos, err := c.PutRemotePartitionDeleteMetadata(t.Context(), api.RemotePartitionDeleteMetadata{TopicIdPartition: named})
+			for _, sentinel := range []error{api.ErrUnacknowledged, api.ErrIO, api.ErrTimeout} {
+				if errors.Is(err, sentinel) != (sentinel == test.want) {
+					t.Errorf("got %v, want %v alone", err, test.want)
+				}
+			}
+			diff(t, "position", pos, api.NotPublished)
+		})
 	}
 }
 

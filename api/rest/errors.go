@@ -40,8 +40,8 @@ type Error struct {
 	// there too, else the metadata partition that isn't ready.
 	MetadataPartition *int32 `json:"metadataPartition,omitempty"`
 	Offset            *int64 `json:"offset,omitempty"`
-	// Applied and Target are how far a partition is that isn't ready; −1 is none, or
-	// not known.
+	// Applied and Target are how far a partition is that isn't ready, and Applied how far
+	// it was when the wait for an outcome ended; −1 is none, or not known.
 	Applied *int64 `json:"applied,omitempty"`
 	Target  *int64 `json:"target,omitempty"`
 	// TopicID, Topic, Partition and SegmentID are what the event was about.
@@ -57,7 +57,8 @@ type Error struct {
 	// deletion hadn't begun.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
-	// Op is what failed when Kafka or the store did.
+	// Op is what failed when Kafka or the store did, or what was under way when no answer
+	// came.
 	Op string `json:"op,omitempty"`
 	// Field and Detail are the bad argument and what is wrong with it.
 	Field  string `json:"field,omitempty"`

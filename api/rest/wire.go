@@ -20,10 +20,11 @@ type wire struct {
 }
 
 // wires has an error that may lie within another after that other: a timeout may be
-// caused by ErrClosed, a failed publish too, and a partition may be not ready because
-// of an i/o error.
+// caused by ErrClosed, an answer that didn't come too, and a partition may be not ready
+// because of an i/o error.
 var wires = []wire{
 	typed(api.ErrTimeout, http.StatusGatewayTimeout, "timeout", fillTimeout, rebuildTimeout),
+	typed(api.ErrUnacknowledged, http.StatusGatewayTimeout, "unacknowledged", fillUnacknowledged, rebuildUnacknowledged),
 	typed(api.ErrOutcomeUnknown, http.StatusGatewayTimeout, "outcome_unknown", fillOutcomeUnknown, rebuildOutcomeUnknown),
 	typed(api.ErrNotAssigned, http.StatusMisdirectedRequest, "not_assigned", fillNotReady, rebuildNotAssigned),
 	typed(api.ErrNotReady, http.StatusServiceUnavailable, reasonNotReady, fillNotReady, rebuildNotReady),
@@ -35,6 +36,7 @@ var wires = []wire{
 	typed(api.ErrInvalidPartitionDeleteTransition, http.StatusConflict, "invalid_partition_delete_transition",
 		fillDeleteTransition, rebuildDeleteTransition),
 	typed(api.ErrInvalidArgument, http.StatusBadRequest, "invalid_argument", fillInvalidArgument, rebuildInvalidArgument),
+	bare(api.ErrNoProgress, http.StatusGatewayTimeout, "no_progress"),
 	bare(api.ErrClosed, http.StatusServiceUnavailable, "closed"),
 }
 
@@ -68,12 +70,25 @@ func bare(is error, code int, reason string) wire {
 
 func fillTimeout(e *Error, err *api.TimeoutError) error {
 	e.setPosition(err.Position)
+	e.Applied = &err.Applied
 	return err.Err
 }
 
 func rebuildTimeout(e *Error, cause error) (*api.TimeoutError, bool) {
 	p := e.position()
-	return &api.TimeoutError{Position: p, Err: cause}, p != api.NotPublished
+	if p == api.NotPublished || e.Applied == nil {
+		return nil, false
+	}
+	return &api.TimeoutError{Position: p, Applied: *e.Applied, Err: cause}, true
+}
+
+func fillUnacknowledged(e *Error, err *api.UnacknowledgedError) error {
+	e.Op = err.Op
+	return err.Err
+}
+
+func rebuildUnacknowledged(e *Error, cause error) (*api.UnacknowledgedError, bool) {
+	return &api.UnacknowledgedError{Op: e.Op, Err: cause}, e.Op != "" && cause != nil
 }
 
 func fillOutcomeUnknown(e *Error, err *api.OutcomeUnknownError) error {
