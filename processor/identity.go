@@ -87,6 +87,7 @@ func (i *instance) watch(ctx context.Context, end context.CancelCauseFunc) {
 			end(err)
 			return
 		}
+		i.look(ctx)
 	}
 }
 

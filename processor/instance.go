@@ -16,6 +16,7 @@ import (
 
 	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/lag"
 	"github.com/tieredlog/rlmm/internal/store"
 	"github.com/tieredlog/rlmm/internal/table"
 )
@@ -50,6 +51,7 @@ type instance struct {
 type recovering struct {
 	*store.Store
 	identity error
+	lag      *lag.Tracker
 }
 
 // newInstance ensures the topics and builds the goka processor. close frees it.
@@ -207,7 +209,7 @@ func (i *instance) buildStorage(topic string, p int32) (storage.Storage, error) 
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.stores[p] = &recovering{Store: s}
+	i.stores[p] = &recovering{Store: s, lag: lag.New(time.Now(), 2*checkEvery)}
 	return s, nil
 }
 

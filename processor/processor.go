@@ -19,9 +19,11 @@ type Processor struct {
 	cfg   Config
 	stats counters
 
-	mu      sync.Mutex
-	running []int32
-	changed chan struct{} // closed and replaced when running changes
+	mu       sync.Mutex
+	running  []int32
+	changed  chan struct{} // closed and replaced when running changes
+	instance *instance     // that runs; nil between two
+	lastErr  error         // what ended the last one
 }
 
 // New returns a processor that does nothing until Run. The error names every setting
@@ -51,6 +53,7 @@ func (p *Processor) Run(ctx context.Context) (err error) {
 	for pause := newPause(); ; pause.Wait(ctx) {
 		err = p.runOnce(ctx)
 		p.setRunning(nil)
+		p.setInstance(nil, err)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -79,6 +82,7 @@ func (p *Processor) runOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.setInstance(i, nil)
 	err = i.goka.Run(ctx)
 	if fatal := i.fatal(nil); fatal != nil {
 		err = fatal // goka wraps without unwrapping
@@ -123,6 +127,12 @@ func (p *Processor) setRunning(partitions []int32) {
 	}
 	close(p.changed)
 	p.changed = make(chan struct{})
+}
+
+func (p *Processor) setInstance(i *instance, lastErr error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.instance, p.lastErr = i, lastErr
 }
 
 // Stats is what a processor has counted since New.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/IBM/sarama"
 	"github.com/lovoo/goka"
@@ -46,6 +45,7 @@ type Manager struct {
 	reconciling sync.Mutex // one ReconcileAssignment after the other
 	views       atomic.Pointer[map[int32]*partition]
 
+	lookErr                atomic.Pointer[error] // of the last look at the ends
 	resets, foreign, stale atomic.Int64
 }
 
@@ -148,28 +148,6 @@ func (m *Manager) assigned(number int32) (*partition, bool) {
 // indexShare is how many segments one metadata partition's indexes may hold.
 func (m *Manager) indexShare() int64 {
 	return m.cfg.MaxIndexedSegments / int64(max(1, len(*m.views.Load())))
-}
-
-// watchEvery is how often the topics are looked at: Kafka's clients go by names and
-// read on in a topic that was deleted and created again, or that got more partitions.
-const watchEvery = 5 * time.Second
-
-// watch makes the partitions not ready when the metadata topic isn't the one any more
-// that their state is made from.
-func (m *Manager) watch() {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-m.ctx.Done():
-			return
-		case <-tick.C:
-		}
-		_, now, err := m.topics(m.ctx)
-		for _, p := range *m.views.Load() {
-			_ = p.compareTopic(now, err) // kept by the partition, for those who ask
-		}
-	}
 }
 
 // ReconcileAssignment implements [api.TopicBasedRemoteLogMetadataManager].

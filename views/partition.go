@@ -18,6 +18,7 @@ import (
 	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/backoff"
 	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/lag"
 	"github.com/tieredlog/rlmm/internal/store"
 	"github.com/tieredlog/rlmm/internal/table"
 )
@@ -40,6 +41,8 @@ type partition struct {
 	cause  atomic.Pointer[error]
 	// lost rings when the partition can't go on: nobody answers who waits.
 	lost alarm
+	// lag is how far behind the metadata partition is known to be.
+	lag *lag.Tracker
 	// identity is what the store was made from.
 	identity atomic.Pointer[store.Identity]
 	// following is whether the view is behind its recovery. Only the view's own
@@ -62,7 +65,7 @@ func startPartition(m *Manager, number int32) *partition {
 	ctx, cancel := context.WithCancel(m.ctx)
 	p := &partition{
 		number: number, m: m, ctx: ctx, log: m.cfg.Logger.With("metadataPartition", number),
-		progress: newProgress(-1), ready: newGate(), cancel: cancel, done: make(chan struct{}),
+		progress: newProgress(-1), ready: newGate(), lag: lag.New(time.Now(), 2*watchEvery), cancel: cancel, done: make(chan struct{}),
 	}
 	p.target.Store(unknownTarget)
 	go p.run(ctx)

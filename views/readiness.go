@@ -2,9 +2,11 @@ package views
 
 import (
 	"context"
+	"time"
 
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/lag"
 	"github.com/tieredlog/rlmm/internal/store"
 )
 
@@ -49,7 +51,7 @@ func (p *partition) readEnd(ctx context.Context) (int64, error) {
 // end reads the end offset of the metadata partition now. An end below what is applied
 // is of another topic, or of one that was truncated.
 func (p *partition) end(ctx context.Context) (int64, error) {
-	applied := p.progress.appliedOffset() // before the end: it may pass it meanwhile
+	at, applied := time.Now(), p.progress.appliedOffset() // before the end: it may pass it meanwhile
 	end, err := p.m.cluster.EndOffset(ctx, p.m.cfg.MetadataTopic, p.number)
 	if err != nil {
 		return 0, err
@@ -57,6 +59,7 @@ func (p *partition) end(ctx context.Context) (int64, error) {
 	if applied >= end {
 		return 0, p.truncated(applied, end)
 	}
+	p.lag.Saw(lag.Look{End: end, Need: end - 1, At: at})
 	return end, nil
 }
 

@@ -1,0 +1,112 @@
+package views
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/lag"
+)
+
+// watchEvery is how often the topics are looked at: Kafka's clients go by names and
+// read on in a topic that was deleted and created again, or that got more partitions.
+// How stale the answers are is told from the same looks.
+const watchEvery = 5 * time.Second
+
+// watch looks at the topics until Shutdown.
+func (m *Manager) watch() {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-m.ctx.Done():
+			return
+		case <-tick.C:
+			m.look()
+		}
+	}
+}
+
+// look makes the partitions not ready when the metadata topic isn't the one any more
+// that their state is made from, and tells them the ends of theirs.
+func (m *Manager) look() {
+	views := *m.views.Load()
+	_, now, err := m.topics(m.ctx)
+	for _, p := range views {
+		_ = p.compareTopic(now, err) // kept by the partition, for those who ask
+	}
+	at := time.Now()
+	ends, err := m.cluster.EndOffsets(m.ctx, m.cfg.MetadataTopic, slices.Collect(maps.Keys(views)))
+	m.lookErr.Store(&err)
+	for number, p := range views {
+		if end, ok := ends[number]; ok {
+			p.looked(m.ctx, end, at)
+		} else {
+			p.lag.Failed()
+		}
+	}
+}
+
+// looked notes the end of the partition.
+func (p *partition) looked(ctx context.Context, end int64, at time.Time) {
+	applied := p.progress.appliedOffset()
+	if applied >= end {
+		p.lag.Failed() // another topic's
+		return
+	}
+	p.lag.Looked(end, applied, at, func() (bool, error) {
+		_, found, err := p.m.cluster.FirstData(ctx, p.m.cfg.MetadataTopic, p.number, applied+1, end)
+		return found, err
+	})
+}
+
+// Status tells how each assigned metadata partition does, by number.
+func (m *Manager) Status() api.Status {
+	views := *m.views.Load()
+	var s api.Status
+	for _, number := range slices.Sorted(maps.Keys(views)) {
+		s.Partitions = append(s.Partitions, views[number].status())
+	}
+	s.State = api.WorstState(s.Partitions)
+	return s
+}
+
+func (p *partition) status() api.PartitionStatus {
+	s := api.PartitionStatus{State: api.StateRunning, Target: p.target.Load()}
+	if cause := p.cause.Load(); cause != nil {
+		s.Err = *cause
+	}
+	if looked := p.m.lookErr.Load(); s.Err == nil && looked != nil {
+		s.Err = *looked
+	}
+	switch {
+	case s.Err != nil && !kafka.CanHeal(s.Err):
+		s.State = api.StateFailed
+	case !p.ready.isOpen():
+		s.State = api.StateRecovering
+	}
+	fresh, behind := p.freshness()
+	s.Freshness, s.End, s.EndSeen, s.Lag = fresh, behind.End, behind.Seen, behind.Lag
+	return s
+}
+
+func (p *partition) freshness() (api.Freshness, lag.Status) {
+	applied := p.progress.appliedOffset()
+	behind := p.lag.Status(applied, time.Now())
+	return api.Freshness{MetadataPartition: p.number, Applied: applied, Staleness: behind.Staleness}, behind
+}
+
+var _ api.FreshnessReporter = (*Manager)(nil)
+
+// Freshness implements [api.FreshnessReporter].
+func (m *Manager) Freshness(tip api.TopicIdPartition) (api.Freshness, bool) {
+	p, err := m.partitionFor(tip)
+	if err != nil || !p.ready.isOpen() {
+		return api.Freshness{}, false
+	}
+	fresh, _ := p.freshness()
+	return fresh, true
+}
