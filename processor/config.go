@@ -50,7 +50,11 @@ type Config struct {
 	// MaintainEvery is how often positions are written and markers purged; 1 h by
 	// default.
 	MaintainEvery time.Duration
-	Store         Store
+	// RenewEvery is how often the owner of a partition takes a new producer epoch; 12 h by
+	// default. It must be less than the brokers' transactional.id.expiration.ms (7 days by
+	// default): a partition whose id they have forgotten starts over.
+	RenewEvery time.Duration
+	Store      Store
 	// Logger gets what the processor tells; nil is slog's default.
 	Logger *slog.Logger
 }
@@ -64,6 +68,7 @@ func (c Config) Defaults() Config {
 	c.MinISR = cmp.Or(c.MinISR, min(2, c.ReplicationFactor))
 	c.PurgeAfter = cmp.Or(c.PurgeAfter, 24*time.Hour)
 	c.MaintainEvery = cmp.Or(c.MaintainEvery, time.Hour)
+	c.RenewEvery = cmp.Or(c.RenewEvery, 12*time.Hour)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -90,6 +95,9 @@ func (c Config) Validate() error {
 	}
 	if c.MaintainEvery < 0 {
 		errs = append(errs, errors.New("maintain every: must not be negative"))
+	}
+	if c.RenewEvery < 0 {
+		errs = append(errs, errors.New("renew every: must not be negative"))
 	}
 	return errors.Join(errs...)
 }

@@ -16,22 +16,22 @@ func TestDefaults(t *testing.T) {
 		Topic, Group           string
 		Partitions             int32
 		Replication, MinISR    int16
-		PurgeAfter, MaintainEv time.Duration
+		Purge, Maintain, Renew time.Duration
 	}
 	show := func(c processor.Config) shown {
-		return shown{c.MetadataTopic, c.Group, c.Partitions, c.ReplicationFactor, c.MinISR, c.PurgeAfter, c.MaintainEvery}
+		return shown{c.MetadataTopic, c.Group, c.Partitions, c.ReplicationFactor, c.MinISR, c.PurgeAfter, c.MaintainEvery, c.RenewEvery}
 	}
 	for _, tt := range []struct {
 		name  string
 		given processor.Config
 		want  shown
 	}{
-		{"nothing", processor.Config{}, shown{"__remote_log_metadata", "rlmm", 50, 3, 2, 24 * time.Hour, time.Hour}},
-		{"one replica", processor.Config{ReplicationFactor: 1}, shown{"__remote_log_metadata", "rlmm", 50, 1, 1, 24 * time.Hour, time.Hour}},
+		{"nothing", processor.Config{}, shown{"__remote_log_metadata", "rlmm", 50, 3, 2, 24 * time.Hour, time.Hour, 12 * time.Hour}},
+		{"one replica", processor.Config{ReplicationFactor: 1}, shown{"__remote_log_metadata", "rlmm", 50, 1, 1, 24 * time.Hour, time.Hour, 12 * time.Hour}},
 		{
 			"everything",
-			processor.Config{MetadataTopic: "m", Group: "g", Partitions: 5, ReplicationFactor: 4, MinISR: 3, PurgeAfter: 2, MaintainEvery: 1},
-			shown{"m", "g", 5, 4, 3, 2, 1},
+			processor.Config{MetadataTopic: "m", Group: "g", Partitions: 5, ReplicationFactor: 4, MinISR: 3, PurgeAfter: 2, MaintainEvery: 1, RenewEvery: 3},
+			shown{"m", "g", 5, 4, 3, 2, 1, 3},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestNewNamesEveryFault(t *testing.T) {
 		{"partitions", func(c *processor.Config) { c.Partitions = -1 }, []string{"partitions"}},
 		{"replicas", func(c *processor.Config) { c.ReplicationFactor = -1 }, []string{"replication factor"}},
 		{"min ISR", func(c *processor.Config) { c.MinISR = 4 }, []string{"min ISR"}},
-		{"times", func(c *processor.Config) { c.PurgeAfter, c.MaintainEvery = -1, -1 }, []string{"purge after", "maintain every"}},
+		{"times", func(c *processor.Config) { c.PurgeAfter, c.MaintainEvery, c.RenewEvery = -1, -1, -1 }, []string{"purge after", "maintain every", "renew every"}},
 		{
 			"all at once", func(c *processor.Config) { *c = processor.Config{Partitions: -1, MinISR: 9} },
 			[]string{"bootstrap", "data folder", "partitions", "min ISR"},

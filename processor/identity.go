@@ -19,7 +19,8 @@ const checkEvery = 5 * time.Second
 // finds them as they are.
 var errTopicsChanged = errors.New("the topics have changed")
 
-// checkTopics returns an [store.IdentityError] for another metadata topic than the one
+// checkTopics returns a [kafka.DeniedError] when the metadata topic may not be read, a
+// [store.IdentityError] for another metadata topic than the one
 // that the instance began with, and errTopicsChanged for all else that has changed.
 func (i *instance) checkTopics(ctx context.Context) error {
 	input, err := i.cluster.Topic(ctx, i.cfg.MetadataTopic)
@@ -42,7 +43,7 @@ func (i *instance) checkTopics(ctx context.Context) error {
 			return fmt.Errorf("%w: %s has %d partitions now", errTopicsChanged, t.Name, t.Partitions)
 		}
 	}
-	return nil
+	return i.cluster.MayRead(ctx, input.Name)
 }
 
 // verifyInput returns an [store.IdentityError] when the metadata topic isn't the one any

@@ -97,6 +97,9 @@ func (i *instance) ensureTopics(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := i.cluster.MayRead(ctx, input.Name); err != nil {
+		return err
+	}
 	if i.limits.input, err = i.limit(ctx, input.Name); err != nil {
 		return err
 	}
@@ -121,6 +124,9 @@ func (i *instance) ensureTable(ctx context.Context, input kafka.Topic) (kafka.To
 		err = partitionsError{mismatch, input.Name}
 	}
 	if err != nil {
+		return rows, err
+	}
+	if err := i.cluster.MayRead(ctx, rows.Name); err != nil {
 		return rows, err
 	}
 	if i.limits.table, err = i.limit(ctx, rows.Name); err != nil {
@@ -172,6 +178,7 @@ func (i *instance) buildGroup(brokers []string, name, clientID string) (sarama.C
 	c.Consumer.Group.InstanceId = i.cfg.InstanceID
 	c.Consumer.Interceptors = []sarama.ConsumerInterceptor{keyer{i.cfg.MetadataTopic, i.partitions}}
 	inner, err := goka.ConsumerGroupBuilderWithConfig(c)(brokers, name, clientID)
+	i.giveUpIf(err) // goka wraps without unwrapping
 	return group{inner, i}, err
 }
 
@@ -183,11 +190,14 @@ func (i *instance) buildProducer(brokers []string, clientID string, hasher func(
 	cfg := i.cfg.Kafka.ProducerTo(i.limits.rejected)
 	other, err := goka.ProducerBuilderWithConfig(cfg)(brokers, clientID, hasher)
 	if err != nil {
+		err = kafka.Denied(err, "IdempotentWrite", kafka.OnCluster())
+		i.giveUpIf(err) // goka wraps without unwrapping
 		return nil, errors.Join(err, client.Close())
 	}
 	i.writer = table.NewWriter(table.WriterConfig{
 		Client: client, Topic: i.cfg.table(), Hasher: hasher, Partitions: i.partitions,
 		MaxBatchBytes: i.limits.table, Refused: i.refused, Verify: i.verifyInput, Other: other,
+		RenewEvery: i.cfg.RenewEvery, Failed: i.giveUpIf,
 	})
 	return i.writer, nil
 }

@@ -41,6 +41,7 @@ func (g group) Consume(ctx context.Context, topics []string, inner sarama.Consum
 		if watched.Err() != nil {
 			err = context.Cause(watched)
 		}
+		err = kafka.Denied(err, "Read", kafka.OnGroup(g.instance.cfg.Group))
 		if fatal := g.instance.fatal(err); fatal != nil {
 			return fatal
 		}

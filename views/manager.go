@@ -88,6 +88,9 @@ func (m *Manager) connect(ctx context.Context) error {
 		if _, err := m.cluster.Ensure(ctx, kafka.TopicSpec{Name: topic}, false); err != nil {
 			return err
 		}
+		if err := m.cluster.MayRead(ctx, topic); err != nil {
+			return err
+		}
 	}
 	limit, err := m.cluster.TopicConfigInt(ctx, input.Name, "max.message.bytes")
 	if err != nil {
@@ -97,7 +100,7 @@ func (m *Manager) connect(ctx context.Context) error {
 		return err
 	}
 	m.emitter, err = newEmitter(m.cfg.Kafka, input, int(limit))
-	return err
+	return kafka.Denied(err, "IdempotentWrite", kafka.OnCluster())
 }
 
 // topics asks for both topics and returns what the state is made from now.
@@ -106,20 +109,16 @@ func (m *Manager) topics(ctx context.Context) (input kafka.Topic, id store.Ident
 		return input, id, err
 	}
 	if m.partitions != 0 && input.Partitions != m.partitions {
-		return input, id, mismatch(input, m.partitions)
+		return input, id, kafka.PartitionCountError(input, m.partitions)
 	}
 	rows, err := m.cluster.Topic(ctx, m.cfg.table())
 	if err != nil {
 		return input, id, fmt.Errorf("%w (a processor creates it)", err)
 	}
 	if rows.Partitions != input.Partitions {
-		return input, id, mismatch(rows, input.Partitions)
+		return input, id, kafka.PartitionCountError(rows, input.Partitions)
 	}
 	return input, store.Identity{ClusterID: m.cluster.ID(), MetadataTopicID: input.ID, TableTopicID: rows.ID}, nil
-}
-
-func mismatch(t kafka.Topic, want int32) error {
-	return &kafka.MismatchError{Topic: t.Name, Setting: kafka.PartitionCount, Want: fmt.Sprint(want), Got: fmt.Sprint(t.Partitions)}
 }
 
 // expect is what the local store of a partition must fit now.

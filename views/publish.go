@@ -9,6 +9,7 @@ import (
 
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/kafka"
 )
 
 // opPublish is what failed when a publish did.
@@ -52,7 +53,7 @@ func (m *Manager) publishError(err error) error {
 	case errors.As(err, &unanswered):
 		return &api.UnacknowledgedError{Op: opPublish, Err: unanswered.error}
 	}
-	return &api.IOError{Op: opPublish, Err: err}
+	return &api.IOError{Op: opPublish, Err: kafka.Denied(err, "Write", kafka.OnTopic(m.cfg.MetadataTopic))}
 }
 
 // unansweredError is the failure of an event that may have reached a broker.

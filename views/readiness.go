@@ -119,21 +119,44 @@ func (p *partition) compareTopic(now store.Identity, err error) error {
 	return err
 }
 
-// fail keeps what went wrong for those who ask, what can't heal before what can. A
-// partition that was ready goes on answering, as old as it is, unless what it holds is
-// of another topic.
+// fail keeps what went wrong for those who ask, the worst of it. A partition that was
+// ready goes on answering, as old as it is, unless what it holds is of another topic.
 func (p *partition) fail(err error) {
 	if err == nil {
 		return
 	}
-	heals := kafka.CanHeal(err)
-	if old := p.cause.Load(); heals && old != nil && !kafka.CanHeal(*old) {
+	old := p.cause.Load()
+	if old != nil && severity(*old) > severity(err) {
 		return
 	}
 	p.cause.Store(&err)
-	if !heals {
+	if severity(err) == isWrong {
 		p.ready.set(false)
 		p.lost.ring(err)
+	}
+}
+
+// What an error means for the answers of a partition.
+const (
+	heals    = iota
+	isDenied // they grow old until the right is granted
+	isWrong  // they are of another topic, or can't be read
+)
+
+func severity(err error) int {
+	switch {
+	case kafka.CanHeal(err):
+		return heals
+	case kafka.IsDenied(err):
+		return isDenied
+	}
+	return isWrong
+}
+
+// allowed forgets a denial once all is allowed again.
+func (p *partition) allowed() {
+	if cause := p.cause.Load(); cause != nil && severity(*cause) == isDenied && p.ready.isOpen() {
+		p.cause.CompareAndSwap(cause, nil)
 	}
 }
 

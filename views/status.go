@@ -2,6 +2,7 @@ package views
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -35,8 +36,13 @@ func (m *Manager) watch() {
 func (m *Manager) look() {
 	views := *m.views.Load()
 	_, now, err := m.topics(m.ctx)
+	if err == nil {
+		err = m.mayRead()
+	}
 	for _, p := range views {
-		_ = p.compareTopic(now, err) // kept by the partition, for those who ask
+		if p.compareTopic(now, err) == nil { // else it is kept by the partition, for those who ask
+			p.allowed()
+		}
 	}
 	at := time.Now()
 	ends, err := m.cluster.EndOffsets(m.ctx, m.cfg.MetadataTopic, slices.Collect(maps.Keys(views)))
@@ -48,6 +54,11 @@ func (m *Manager) look() {
 			p.lag.Failed()
 		}
 	}
+}
+
+// mayRead returns an error when the table, or the metadata topic, may not be read.
+func (m *Manager) mayRead() error {
+	return errors.Join(m.cluster.MayRead(m.ctx, m.cfg.MetadataTopic), m.cluster.MayRead(m.ctx, m.cfg.table()))
 }
 
 // looked notes the end of the partition.

@@ -75,6 +75,7 @@ func (c *Client) open(ctx context.Context, to call) (answer *http.Response, refu
 	if err != nil {
 		return nil, nil, to.failed(err)
 	}
+	noteFreshness(ctx, response.Header)
 	if response.StatusCode >= 200 && response.StatusCode <= 299 {
 		return response, nil, nil
 	}

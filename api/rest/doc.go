@@ -12,6 +12,7 @@
 //	PUT   /v1/partitions/{topicId}/{partition}/delete-state
 //	GET   /v1/partitions
 //	GET   /v1/rows[?topic=NAME-OR-ID][&partition=P]
+//	GET   /v1/status
 //	GET   /healthz  /readyz  /
 //
 // Ids are Kafka's base64 text; the usual UUID text is read too. A path names a
@@ -28,6 +29,14 @@
 // GET /v1/rows lists the rows of the table beneath, for tools: what the contract doesn't
 // tell (deleted segments' markers, headless deletions, offsets) is there too. It can be
 // asked for as lines, and has no pages.
+//
+// # Freshness
+//
+// The answer to a read of a partition has the header X-RLMM-Applied-Offset: it shows at
+// least everything up to that offset of the metadata partition that
+// X-RLMM-Metadata-Partition names. X-RLMM-Staleness-Ms is how long ago it was last known
+// that nothing behind it was left to apply; 0 is now. /v1/status tells the same of every
+// metadata partition.
 //
 // # Lists of segments
 //

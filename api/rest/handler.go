@@ -24,8 +24,9 @@ const retryAfter = "1"
 // Config is what [NewHandler] serves.
 type Config struct {
 	// Manager answers the queries and publishes the mutations. One that is an
-	// [api.SegmentIterator] too is spared long lists. Without one
-	// there are only /, /healthz and /readyz. An empty
+	// [api.SegmentIterator] too is spared long lists; one that is an
+	// [api.FreshnessReporter] has each read's answer say how fresh it is. Without a manager
+	// there are only /, /healthz, /readyz and /v1/status. An empty
 	// topic name in what it is given means that the request didn't name it; the
 	// manager completes it from what it knows.
 	Manager api.RemoteLogMetadataManager
@@ -39,6 +40,9 @@ type Config struct {
 	// Ready returns why the server isn't ready, nil when it is. An error that joins
 	// several ([errors.Join]) is shown one by one. A nil func is always ready.
 	Ready func(context.Context) error
+	// Views and Processor tell how what this process runs does, for GET /v1/status; nil is
+	// none. Without either there is no such path.
+	Views, Processor func() api.Status
 	// Info is the answer of GET /.
 	Info Info
 	// AllowMutations lets POST, PATCH and PUT through; else they are 403.
@@ -80,6 +84,9 @@ func (h *handler) routes() {
 	h.get("/{$}", h.info)
 	h.get("/healthz", h.healthz)
 	h.get("/readyz", h.readyz)
+	if h.Views != nil || h.Processor != nil {
+		h.get("/v1/status", h.status)
+	}
 	if h.Manager == nil {
 		return
 	}
@@ -87,20 +94,33 @@ func (h *handler) routes() {
 	if h.Rows != nil {
 		h.get("/v1/rows", h.rows)
 	}
-	h.get(partition+"/segment", h.segment)
-	h.get(partition+"/segments", h.segments)
-	h.get(partition+"/highest-offset", h.highestOffset)
-	h.get(partition+"/size", h.size)
-	h.get(partition+"/next-txn-segment", h.nextTxnSegment)
-	h.get(partition+"/caught-up", h.caughtUp)
+	h.read(partition+"/segment", h.segment)
+	h.read(partition+"/segments", h.segments)
+	h.read(partition+"/highest-offset", h.highestOffset)
+	h.read(partition+"/size", h.size)
+	h.read(partition+"/next-txn-segment", h.nextTxnSegment)
+	h.read(partition+"/caught-up", h.caughtUp)
 	h.mutation("POST "+partition+"/segments", http.StatusCreated, h.addSegment)
 	h.mutation("PATCH "+partition+"/segments/{segmentId}", http.StatusOK, h.updateSegment)
 	h.mutation("PUT "+partition+"/delete-state", http.StatusOK, h.putDeleteState)
 }
 
-// get serves a read: its answer is a JSON value or a [list].
+// get serves a question whose answer is a JSON value or a [list].
 func (h *handler) get(pattern string, answer func(*http.Request) (any, error)) {
+	h.mux.HandleFunc("GET "+pattern, h.answer(answer))
+}
+
+// read serves a read of a partition, and says how fresh the answer is.
+func (h *handler) read(pattern string, read func(*http.Request) (any, error)) {
+	answer := h.answer(read)
 	h.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
+		h.tellFreshness(w, r)
+		answer(w, r)
+	})
+}
+
+func (h *handler) answer(answer func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := answer(r)
 		if err == nil {
 			err = send(w, r, v)
@@ -108,7 +128,7 @@ func (h *handler) get(pattern string, answer func(*http.Request) (any, error)) {
 		if err != nil {
 			h.fail(w, r, api.NotPublished, err)
 		}
-	})
+	}
 }
 
 // send answers with a JSON value or a [list]; after an error nothing is sent yet.

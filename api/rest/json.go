@@ -182,7 +182,7 @@ type (
 	caughtUp struct {
 		CaughtUp bool `json:"caughtUp"`
 	}
-	status struct {
+	health struct {
 		Status string `json:"status"`
 	}
 )

@@ -115,16 +115,16 @@ func asIs[T any](v T) T { return v }
 
 func (h *handler) info(*http.Request) (any, error) { return h.Info, nil }
 
-func (h *handler) healthz(*http.Request) (any, error) { return status{"ok"}, nil }
+func (h *handler) healthz(*http.Request) (any, error) { return health{"ok"}, nil }
 
 func (h *handler) readyz(r *http.Request) (any, error) {
 	if h.Ready == nil {
-		return status{"ok"}, nil
+		return health{"ok"}, nil
 	}
 	if err := h.Ready(r.Context()); err != nil {
 		return nil, notReadyYet(err)
 	}
-	return status{"ok"}, nil
+	return health{"ok"}, nil
 }
 
 // notReadyYet lists what an error joins; a join further down is one error.

@@ -111,7 +111,9 @@ func (d development) serve(ctx context.Context, p *processor.Processor) error {
 		return ignoreEnd(ctx, err)
 	}
 	go tellReady(ctx, m, func() { d.ready(ctx, m) })
-	return serveManager(ctx, d.listener, m, true, log)
+	served := managerAPI(m, true, log)
+	served.Processor = p.Status
+	return serveHTTP(ctx, d.listener, served)
 }
 
 // load publishes the recording to an empty topic.

@@ -72,6 +72,10 @@ func segments(t *testing.T, base string) int {
 func TestDevAnswersMutatesEndsAndGoesOn(t *testing.T) {
 	data := t.TempDir()
 	dev, base, _ := devRun(t, data)
+	_, how := get(t, base+"/v1/status")
+	if views, owned := runningTasks(how, "views"), runningTasks(how, "processor"); len(views) != 50 || len(owned) != 50 {
+		t.Errorf("status: %v", how)
+	}
 	if got := segments(t, base); got != 138 {
 		t.Errorf("%d segments in the recording, want 138", got)
 	}
@@ -217,6 +221,9 @@ func TestProcessorsServeHealthAndReset(t *testing.T) {
 	if got := execute(t, "", "health", base+"/readyz"); got.code != 0 {
 		t.Errorf("health: %+v", got)
 	}
+	if status, answer := get(t, base+"/v1/status"); status != http.StatusOK || len(runningTasks(answer, "views")) != 3 {
+		t.Errorf("status: %d %v", status, answer)
+	}
 	if got := execute(t, "", "health", base+"/nowhere"); got.code != exitFailure || !strings.Contains(got.err, "404") {
 		t.Errorf("health of a wrong path: %+v", got)
 	}
@@ -230,6 +237,16 @@ func TestProcessorsServeHealthAndReset(t *testing.T) {
 		}
 	}
 	resetAfter(t, cluster)
+}
+
+// runningTasks are the tasks of a group that runs.
+func runningTasks(answer map[string]any, group string) []any {
+	g, _ := answer[group].(map[string]any)
+	if g["state"] != "RUNNING" {
+		return nil
+	}
+	tasks, _ := g["tasks"].([]any)
+	return tasks
 }
 
 func resetAfter(t *testing.T, cluster []string) {

@@ -48,7 +48,7 @@ func newProcessor() *cobra.Command {
 	flags.Int16Var(&f.minISR, "min-isr", 0, "min.insync.replicas of created topics; 0 is 2, or the replication factor if less")
 	flags.StringVar(&f.cfg.InstanceID, "instance-id", "", "group instance id, for static membership")
 	flags.DurationVar(&f.session, "session-timeout", 10*time.Second, "how long the group waits for a silent member before it gives its partitions to others")
-	flags.StringVar(&f.http, "http", "", "serve /healthz and /readyz on this host:port")
+	flags.StringVar(&f.http, "http", "", "serve /healthz, /readyz and /v1/status on this host:port")
 	return cmd
 }
 
@@ -79,8 +79,9 @@ func runProcessor(cmd *cobra.Command, f processorFlags) error {
 }
 
 func serveHealth(ctx context.Context, l net.Listener, p *processor.Processor, log *slog.Logger) error {
-	handler := rest.NewHandler(rest.Config{
-		Info: rest.Info{Version: buildVersion().version, Commit: buildVersion().commit},
+	return serveHTTP(ctx, l, rest.Config{
+		Info:      rest.Info{Version: buildVersion().version, Commit: buildVersion().commit},
+		Processor: p.Status,
 		Ready: func(context.Context) error {
 			if _, ok := p.Running(); !ok {
 				return errors.New("not a member of the group yet")
@@ -89,7 +90,6 @@ func serveHealth(ctx context.Context, l net.Listener, p *processor.Processor, lo
 		},
 		Logger: log,
 	})
-	return rest.Serve(ctx, l, handler, rest.ServerConfig{Logger: log})
 }
 
 func listen(ctx context.Context, addr string) (net.Listener, error) {

@@ -75,7 +75,7 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 		return &usageError{err}
 	}
 	go tellReady(cmd.Context(), m, func() { cfg.Logger.Info("ready", "http", l.Addr(), "partitions", len(partitions)) })
-	return serveManager(cmd.Context(), l, m, f.mutations, cfg.Logger)
+	return serveHTTP(cmd.Context(), l, managerAPI(m, f.mutations, cfg.Logger))
 }
 
 func (f serveFlags) config(cmd *cobra.Command) (views.Config, func(int32) ([]int32, error), error) {
@@ -158,18 +158,23 @@ func tellReady(ctx context.Context, m *views.Manager, f func()) {
 	}
 }
 
-func serveManager(ctx context.Context, l net.Listener, m *views.Manager, mutations bool, log *slog.Logger) error {
+// managerAPI is what is served of a manager.
+func managerAPI(m *views.Manager, mutations bool, log *slog.Logger) rest.Config {
 	b := buildVersion()
-	handler := rest.NewHandler(rest.Config{
+	return rest.Config{
 		Manager:        m,
 		Partitions:     func(ctx context.Context) ([]rest.Partition, error) { return userPartitions(ctx, m) },
 		Rows:           source.Serve(m),
 		Ready:          func(context.Context) error { return m.Ready() },
+		Views:          m.Status,
 		Info:           rest.Info{Version: b.version, Commit: b.commit, KafkaClusterID: m.ClusterID()},
 		AllowMutations: mutations,
 		Logger:         log,
-	})
-	return rest.Serve(ctx, l, handler, rest.ServerConfig{Logger: log})
+	}
+}
+
+func serveHTTP(ctx context.Context, l net.Listener, cfg rest.Config) error {
+	return rest.Serve(ctx, l, rest.NewHandler(cfg), rest.ServerConfig{Logger: cfg.Logger})
 }
 
 func userPartitions(ctx context.Context, m *views.Manager) ([]rest.Partition, error) {

@@ -85,7 +85,7 @@ func (c *Cluster) StartOffset(ctx context.Context, topic string, partition int32
 func (c *Cluster) offset(ctx context.Context, topic string, partition int32, at int64) (int64, error) {
 	o, err := call(ctx, func() (int64, error) { return c.client.GetOffset(topic, partition, at) })
 	if err != nil {
-		return 0, fmt.Errorf("offsets of %s/%d: %w", topic, partition, err)
+		return 0, fmt.Errorf("offsets of %s/%d: %w", topic, partition, Denied(err, "Describe", OnTopic(topic)))
 	}
 	return o, nil
 }
@@ -200,7 +200,7 @@ func topicOf(t *sarama.TopicMetadata) (Topic, error) {
 	case sarama.ErrUnknownTopicOrPartition:
 		return Topic{}, fmt.Errorf("topic %s: %w", t.Name, ErrNoTopic)
 	}
-	return Topic{}, fmt.Errorf("topic %s: %w", t.Name, t.Err)
+	return Topic{}, fmt.Errorf("topic %s: %w", t.Name, Denied(t.Err, "Describe", OnTopic(t.Name)))
 }
 
 // closeBroken closes a connection whose request brought no answer, and returns the

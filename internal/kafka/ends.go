@@ -27,7 +27,7 @@ func (c *Cluster) EndOffsets(ctx context.Context, topic string, partitions []int
 	asking.Wait()
 	if err := errors.Join(errs...); err != nil {
 		_, _ = call(ctx, func() (struct{}, error) { return struct{}{}, c.client.RefreshMetadata(topic) }) // a moved leader; the next look finds it
-		return ends, fmt.Errorf("end offsets of %s: %w", topic, err)
+		return ends, fmt.Errorf("end offsets of %s: %w", topic, Denied(err, "Describe", OnTopic(topic)))
 	}
 	return ends, nil
 }

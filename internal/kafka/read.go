@@ -29,7 +29,7 @@ func (c *Cluster) Records(ctx context.Context, topic string, partition int32, fr
 		for from = max(from, start); err == nil && from < end; {
 			var block *sarama.FetchResponseBlock
 			if block, err = c.fetch(ctx, topic, partition, from); err != nil {
-				err = fmt.Errorf("read %s/%d from %d: %w", topic, partition, from, err)
+				err = fmt.Errorf("read %s/%d from %d: %w", topic, partition, from, Denied(err, "Read", OnTopic(topic)))
 				break
 			}
 			next, more := dataOf(block, from, end, func(r Record) bool {

@@ -19,6 +19,16 @@ func (c *Cluster) FirstData(ctx context.Context, topic string, partition int32, 
 	return 0, false, nil
 }
 
+// MayRead returns a [DeniedError] when this client may not read the topic: sarama's
+// consumers say so in a log only, and wait. Other errors show elsewhere.
+func (c *Cluster) MayRead(ctx context.Context, topic string) error {
+	_, err := c.fetch(ctx, topic, 0, 0)
+	if err = Denied(err, "Read", OnTopic(topic)); IsDenied(err) {
+		return err
+	}
+	return nil
+}
+
 func (c *Cluster) fetch(ctx context.Context, topic string, partition int32, from int64) (*sarama.FetchResponseBlock, error) {
 	return call(ctx, func() (*sarama.FetchResponseBlock, error) {
 		leader, err := c.client.Leader(topic, partition)

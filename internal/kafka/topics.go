@@ -53,9 +53,20 @@ const PartitionCount = "the partition count"
 // MismatchError says that a topic isn't what rlmm needs; nothing was changed.
 type MismatchError struct{ Topic, Setting, Want, Got string }
 
-// Error names the setting and both values.
+// Error names the setting and both values, and what changes a setting. What to do about
+// a partition count depends on which topic was changed.
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("topic %s: %s is %s, must be %s", e.Topic, e.Setting, e.Got, e.Want)
+	s := fmt.Sprintf("topic %s: %s is %s, must be %s", e.Topic, e.Setting, e.Got, e.Want)
+	if e.Setting != PartitionCount {
+		s += fmt.Sprintf("; change it: kafka-configs.sh --alter --topic %s --add-config %s=VALUE", e.Topic, e.Setting)
+	}
+	return s
+}
+
+// PartitionCountError is the [MismatchError] of a topic that has another number of
+// partitions than it must have.
+func PartitionCountError(t Topic, want int32) error {
+	return &MismatchError{t.Name, PartitionCount, strconv.Itoa(int(want)), strconv.Itoa(int(t.Partitions))}
 }
 
 // Unhealable marks the error.
@@ -91,9 +102,14 @@ func (c *Cluster) create(ctx context.Context, spec TopicSpec) error {
 	detail := &sarama.TopicDetail{NumPartitions: spec.Partitions, ReplicationFactor: spec.ReplicationFactor, ConfigEntries: entries}
 	_, err := call(ctx, func() (struct{}, error) { return struct{}{}, c.admin.CreateTopic(spec.Name, detail, false) })
 	if err != nil && !errors.Is(err, sarama.ErrTopicAlreadyExists) {
-		return fmt.Errorf("create topic %s with replication factor %d: %w", spec.Name, spec.ReplicationFactor, err)
+		return fmt.Errorf("create topic %s with replication factor %d: %w", spec.Name, spec.ReplicationFactor, deniedCreate(err, spec.Name))
 	}
 	return nil
+}
+
+// deniedCreate is a refusal to create a topic; the right is on the topic or on the cluster.
+func deniedCreate(err error, topic string) error {
+	return Denied(Denied(err, "Create", OnTopic(topic)), "Create", OnCluster())
 }
 
 // awaitTopic waits until the brokers tell of a topic just created with all its
@@ -127,7 +143,7 @@ func (c *Cluster) probe(ctx context.Context, t Topic) error {
 
 func (c *Cluster) check(ctx context.Context, spec TopicSpec, t Topic) error {
 	if spec.Partitions != 0 && t.Partitions != spec.Partitions {
-		return &MismatchError{t.Name, PartitionCount, strconv.Itoa(int(spec.Partitions)), strconv.Itoa(int(t.Partitions))}
+		return PartitionCountError(t, spec.Partitions)
 	}
 	want, ok := spec.Configs["cleanup.policy"]
 	if !ok {
@@ -150,7 +166,7 @@ func (c *Cluster) TopicConfig(ctx context.Context, topic, name string) (string, 
 		err = results[0].ErrorCode
 	}
 	if err != nil {
-		return "", fmt.Errorf("read %s of topic %s: %w", name, topic, err)
+		return "", fmt.Errorf("read %s of topic %s: %w", name, topic, Denied(err, "DescribeConfigs", OnTopic(topic)))
 	}
 	for _, result := range results {
 		for _, e := range result.Configs {
@@ -201,7 +217,7 @@ func (c *Cluster) TombstoneAge(ctx context.Context, topic string) (time.Duration
 func (c *Cluster) DeleteTopic(ctx context.Context, name string) error {
 	_, err := call(ctx, func() (struct{}, error) { return struct{}{}, c.admin.DeleteTopic(name) })
 	if err != nil && !errors.Is(err, sarama.ErrUnknownTopicOrPartition) {
-		return fmt.Errorf("delete topic %s: %w", name, err)
+		return fmt.Errorf("delete topic %s: %w", name, Denied(err, "Delete", OnTopic(name)))
 	}
 	return nil
 }
@@ -211,7 +227,7 @@ func (c *Cluster) DeleteTopic(ctx context.Context, name string) error {
 func (c *Cluster) DeleteGroup(ctx context.Context, name string) error {
 	_, err := call(ctx, func() (struct{}, error) { return struct{}{}, c.admin.DeleteConsumerGroup(name) })
 	if err != nil && !errors.Is(err, sarama.ErrGroupIDNotFound) {
-		return fmt.Errorf("delete group %s: %w", name, err)
+		return fmt.Errorf("delete group %s: %w", name, Denied(err, "Delete", OnGroup(name)))
 	}
 	return nil
 }

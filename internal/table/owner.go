@@ -130,7 +130,7 @@ func finish(entries []entry, err error) {
 
 // run sends what waits until the owner fails.
 func (o *owner) run() {
-	renew := time.NewTicker(o.w.renewEvery)
+	renew := time.NewTicker(o.w.cfg.RenewEvery)
 	defer renew.Stop()
 	for {
 		var err error
@@ -143,6 +143,7 @@ func (o *owner) run() {
 			err = o.sendWaiting(o.ctx)
 		}
 		if err != nil {
+			o.w.cfg.Failed(err)
 			o.fail(err)
 			return
 		}
@@ -216,7 +217,7 @@ func (o *owner) take() []entry {
 // one of our own, which fails when another owner has fenced us.
 func (o *owner) init(ctx context.Context) error {
 	id := transactionalID(o.w.cfg.Topic, o.partition)
-	return o.retry(ctx, func() error {
+	err := o.retry(ctx, func() error {
 		client := o.w.cfg.Client
 		broker, err := client.TransactionCoordinator(id)
 		if err != nil {
@@ -238,6 +239,7 @@ func (o *owner) init(ctx context.Context) error {
 		o.pid, o.epoch, o.seq = resp.ProducerID, resp.ProducerEpoch, 0
 		return nil
 	})
+	return kafka.Denied(err, "Write", kafka.OnTransactionalID(id, o.w.cfg.Topic+"-"))
 }
 
 // errHalve says that the table refuses a batch of several records for its size.
@@ -262,7 +264,7 @@ func (o *owner) produce(ctx context.Context, records []*sarama.Record) (base int
 	if err == nil {
 		o.seq = nextSequence(o.seq, len(records))
 	}
-	return base, err
+	return base, kafka.Denied(err, "Write", kafka.OnTopic(o.w.cfg.Topic))
 }
 
 func (o *owner) tryProduce(records []*sarama.Record) (int64, error) {

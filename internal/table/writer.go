@@ -16,10 +16,6 @@ import (
 	"github.com/tieredlog/rlmm/internal/store"
 )
 
-// renewEvery is how often an owner takes a new producer epoch: the broker forgets a
-// silent transactional id after seven days and a producer's state after one.
-const renewEvery = 12 * time.Hour
-
 // errNotStarted is the answer to a record that comes between Acquire and Start.
 var errNotStarted = errors.New("the partition isn't recovered yet")
 
@@ -47,6 +43,12 @@ type WriterConfig struct {
 	Verify func(ctx context.Context, partitions []int32) error
 	// Other carries what isn't for the table. Close closes it.
 	Other goka.Producer
+	// RenewEvery is how often an owner takes a new producer epoch: brokers forget a silent
+	// transactional id after seven days by default, and a producer's state after one.
+	RenewEvery time.Duration
+	// Failed is told of every error that ends an owner or fails a record of Other: goka
+	// wraps without unwrapping. It must not block.
+	Failed func(error)
 }
 
 // Writer is the table's only writer, as a producer of goka's. For each partition that
@@ -61,8 +63,7 @@ type WriterConfig struct {
 // fails the partition: all that waits there and all that follows, until it is
 // acquired anew.
 type Writer struct {
-	cfg        WriterConfig
-	renewEvery time.Duration
+	cfg WriterConfig
 
 	mu     sync.RWMutex
 	owners map[int32]*owner
@@ -77,7 +78,7 @@ func NewWriter(cfg WriterConfig) *Writer {
 	ctx, cancel := context.WithCancel(context.Background())
 	verify := func(partitions []int32) error { return cfg.Verify(ctx, partitions) }
 	return &Writer{
-		cfg: cfg, renewEvery: renewEvery, owners: map[int32]*owner{},
+		cfg: cfg, owners: map[int32]*owner{},
 		requests: newCoalescer(cfg.Topic, verify), cancel: cancel,
 	}
 }
@@ -148,7 +149,11 @@ func (w *Writer) Emit(topic, key string, value []byte) *goka.Promise {
 // written again, which may be too large by now too.
 func (w *Writer) EmitWithHeaders(topic, key string, value []byte, headers goka.Headers) *goka.Promise {
 	if topic != w.cfg.Topic {
-		return w.cfg.Other.EmitWithHeaders(topic, key, value, headers)
+		return w.cfg.Other.EmitWithHeaders(topic, key, value, headers).Then(func(err error) {
+			if err != nil {
+				w.cfg.Failed(kafka.Denied(err, "Write", kafka.OnTopic(topic)))
+			}
+		})
 	}
 	promise, finish := goka.NewPromiseWithFinisher()
 	partition := w.partition(key)

@@ -525,7 +525,7 @@ func TestRenewal(t *testing.T) {
 	w := newWorld(t, nil)
 	seen := w.watchBatches()
 	writer := w.writer()
-	writer.renewEvery = 5 * time.Millisecond
+	writer.cfg.RenewEvery = 5 * time.Millisecond
 	s := w.own(writer, 0)
 	var results []*result
 	for i := int64(0); epochs(seen.get()) < 6; i++ {
@@ -558,7 +558,7 @@ func TestRenewalSurvivesTrouble(t *testing.T) {
 	w := newWorld(t, nil)
 	seen := w.watchBatches()
 	writer := w.writer()
-	writer.renewEvery = 5 * time.Millisecond
+	writer.cfg.RenewEvery = 5 * time.Millisecond
 	s := w.own(writer, 0)
 	w.cut(kmsg.InitProducerID, 2)
 	fault := w.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, Err: kerr.NotCoordinator, Count: 2})
@@ -572,7 +572,7 @@ func TestRenewalSurvivesTrouble(t *testing.T) {
 func TestRenewalOfAFencedOwnerFails(t *testing.T) {
 	w := newWorld(t, nil)
 	writer := w.writer()
-	writer.renewEvery = 5 * time.Millisecond
+	writer.cfg.RenewEvery = 5 * time.Millisecond
 	w.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, Err: kerr.ProducerFenced, When: func(r kmsg.Request) bool {
 		return r.(*kmsg.InitProducerIDRequest).ProducerID >= 0
 	}})
