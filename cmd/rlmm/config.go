@@ -50,12 +50,12 @@ func addConfigFlag(cmd *cobra.Command, key config.Key) {
 }
 
 func showConfig(cmd *cobra.Command, output string) error {
-	print := map[string]func(io.Writer, *config.Config) error{"table": printConfig, "json": encodeConfig}[output]
-	if print == nil {
+	show := map[string]func(io.Writer, *config.Config) error{"table": printConfig, "json": encodeConfig}[output]
+	if show == nil {
 		return &usageError{fmt.Errorf("--output: %q is neither table nor json", output)}
 	}
 	cfg, err := loadConfig(cmd)
-	if err := print(cmd.OutOrStdout(), cfg); err != nil {
+	if err := show(cmd.OutOrStdout(), cfg); err != nil {
 		return err
 	}
 	_, unreachable := cfg.Kafka()

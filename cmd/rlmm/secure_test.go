@@ -143,7 +143,7 @@ func (c *secureCluster) refuseLogins() (tries *atomic.Int32) {
 		c.KeepControl()
 		tries.Add(1)
 		resp := req.ResponseKind().(*kmsg.SASLAuthenticateResponse)
-		resp.ErrorCode, resp.ErrorMessage = 58, kmsg.StringPtr("invalid credentials with SASL mechanism SCRAM-SHA-512")
+		resp.ErrorCode, resp.ErrorMessage = 58, new("invalid credentials with SASL mechanism SCRAM-SHA-512")
 		return resp, nil, true
 	})
 	return tries

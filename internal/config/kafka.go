@@ -107,7 +107,7 @@ func (c *Config) located(clients string, err error) []Fault {
 
 // flat takes joined errors apart.
 func flat(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only a join that is not wrapped is a list
+	joined, ok := err.(interface{ Unwrap() []error })
 	switch {
 	case err == nil:
 		return nil

@@ -97,7 +97,7 @@ func refuseLogins(c *kfake.Cluster, tries *atomic.Int32) {
 		tries.Add(1)
 		resp := req.ResponseKind().(*kmsg.SASLAuthenticateResponse)
 		resp.ErrorCode = 58
-		resp.ErrorMessage = kmsg.StringPtr("Authentication failed during authentication due to invalid credentials with SASL mechanism")
+		resp.ErrorMessage = new("Authentication failed during authentication due to invalid credentials with SASL mechanism")
 		return resp, nil, true
 	})
 }

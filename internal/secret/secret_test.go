@@ -30,7 +30,7 @@ func show(t testing.TB, v Value) string {
 		fmt.Fprintf(&out, verb, &h)
 	}
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
-		slog.New(handler).Info("m", "v", v, "h", h, "p", &h) //nolint:sloglint // all forms
+		slog.New(handler).Info("m", "v", v, "h", h, "p", &h)
 	}
 	if err := json.NewEncoder(&out).Encode(h); err != nil {
 		t.Fatal(err)
