@@ -4,7 +4,6 @@ package bench_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/tieredlog/rlmm/integration/bench"
@@ -20,7 +19,7 @@ func (h *harness) growth(b *testing.B) {
 	for i, rate := range rates {
 		w.say(fmt.Sprint("stretch ", i+1), map[string]float64{"events/s": rate})
 	}
-	w.record(h.results.Ours, map[string]float64{"processor.growth": slices.Min(rates[:len(rates)-1]) / rates[0]})
+	w.record(h.results.Ours, map[string]float64{"processor.growth": bench.Growth(rates[:len(rates)-1])})
 }
 
 // scaling measures how our cost grows with the live segments and with the user

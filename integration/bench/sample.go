@@ -59,3 +59,14 @@ func between(a, b Progress, done int64) time.Duration {
 	share := float64(done-a.Done) / float64(b.Done-a.Done)
 	return a.After + time.Duration(share*float64(b.After-a.After))
 }
+
+// Growth compares rates while something grows: the slowest of the later half with the
+// median of the first half. Below 1 it has become slower; of fewer than two rates it is
+// 0.
+func Growth(rates []float64) float64 {
+	if len(rates) < 2 {
+		return 0
+	}
+	half := len(rates) / 2
+	return slices.Min(rates[half:]) / Median(rates[:half])
+}

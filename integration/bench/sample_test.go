@@ -64,3 +64,20 @@ func TestRates(t *testing.T) {
 		})
 	}
 }
+
+func TestGrowth(t *testing.T) {
+	for name, c := range map[string]struct {
+		rates []float64
+		want  float64
+	}{
+		"too few":         {[]float64{5}, 0},
+		"even":            {[]float64{10, 10, 10, 10}, 1},
+		"a cold start":    {[]float64{1, 10, 10, 10, 10, 10}, 1},
+		"slower and back": {[]float64{10, 10, 10, 10, 7, 10}, 0.7},
+		"ever slower":     {[]float64{100, 80, 60, 40}, 40. / 90},
+	} {
+		if got := bench.Growth(c.rates); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
