@@ -100,12 +100,15 @@ func (p *partition) prepare(ctx context.Context, event api.RemoteLogMetadata) (a
 // catchUp waits until the view has applied all that is on the metadata topic now.
 func (p *partition) catchUp(ctx context.Context) error {
 	end, err := p.end(ctx)
+	if gone := goneError(ctx); gone != nil {
+		return gone
+	}
 	if err != nil {
 		return p.topicError(err)
 	}
 	if _, err := p.awaitEnd(ctx, end); err != nil {
-		if errors.Is(err, api.ErrClosed) || errors.Is(err, api.ErrNotAssigned) {
-			return err
+		if gone := goneError(ctx); gone != nil {
+			return gone
 		}
 		return &api.NotReadyError{MetadataPartition: p.number, Assigned: true, Applied: p.progress.appliedOffset(), Target: end - 1, Err: err}
 	}
@@ -177,11 +180,21 @@ func (p *partition) publish(ctx context.Context, event api.RemoteLogMetadata) (a
 
 // waitError is why an event wasn't published when the context has ended.
 func waitError(ctx context.Context) error {
+	if gone := goneError(ctx); gone != nil {
+		return gone
+	}
+	return &api.IOError{Op: "wait to publish", Err: context.Cause(ctx)}
+}
+
+// goneError returns why a mutation's context has ended when that is the manager's doing:
+// shut down, or the partition no longer assigned. Whatever failed meanwhile failed for
+// that, and its words would mislead.
+func goneError(ctx context.Context) error {
 	err := context.Cause(ctx)
 	if errors.Is(err, api.ErrClosed) || errors.Is(err, api.ErrNotAssigned) {
 		return err
 	}
-	return &api.IOError{Op: "wait to publish", Err: err}
+	return nil
 }
 
 // elsewhere is what becomes of an event at an offset that was applied before it was

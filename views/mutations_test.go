@@ -394,6 +394,40 @@ func TestUnassignedWhileAMutationCatchesUp(t *testing.T) {
 	}
 }
 
+// The error is that the partition isn't assigned, not that a question about the topic
+// failed for that reason.
+func TestUnassignedWhileAMutationAsksForTheEnd(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 1)
+	c.RunProcessor()
+	m := c.ReadyManager(patient)
+	s := rlmmtest.Segment(c.PartitionOn(0, 0), 1, 0, 9)
+	asked, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	c.ControlKey(int16(kmsg.ListOffsets), func(kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		once.Do(func() { close(asked) })
+		c.SleepControl(func() { <-release })
+		return nil, nil, false
+	})
+	done := begin(c, m, rlmmtest.Update(s, api.CopySegmentFinished)) // of a segment that isn't there
+	select {
+	case <-asked:
+	case <-c.Context().Done():
+		t.Fatal("it doesn't ask for the end")
+	}
+	unassigned := make(chan error, 1)
+	go func() { unassigned <- m.ReconcileAssignment(c.Context(), nil) }()
+	got := <-done
+	close(release)
+	if err := <-unassigned; err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := got.err.(*api.NotReadyError); !ok || !errors.Is(got.err, api.ErrNotAssigned) || got.at != api.NotPublished { //nolint:errorlint // the error itself
+		t.Errorf("%v, %T: %v; want that it isn't assigned", got.at, got.err, got.err)
+	}
+}
+
 // The metadata topic was created again: the event lies where another one was applied,
 // and the topic ended there, not behind it.
 func TestPublishedBelowWhatIsApplied(t *testing.T) {
