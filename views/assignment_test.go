@@ -2,6 +2,7 @@ package views_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/internal/rlmmtest"
@@ -200,8 +202,36 @@ func openFiles(t *testing.T) []string {
 	return files
 }
 
-// Two hundred changes leave neither goroutines nor open files. It runs alone: it counts
-// the process's.
+// fetchedPartitions are the table's partitions that the next n fetches ask for.
+func fetchedPartitions(c *rlmmtest.Cluster, n int) []int32 {
+	var mu sync.Mutex
+	asked, fetches := map[int32]bool{}, 0
+	c.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		mu.Lock()
+		defer mu.Unlock()
+		for _, topic := range req.(*kmsg.FetchRequest).Topics {
+			for _, p := range topic.Partitions {
+				if topic.Topic == rlmmtest.Table {
+					asked[p.Partition] = true
+					fetches++
+				}
+			}
+		}
+		return nil, nil, false
+	})
+	c.WaitFor("the table is read", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return fetches >= n
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	return slices.Sorted(maps.Keys(asked))
+}
+
+// Two hundred changes leave no goroutines, open files or connections, and nothing that
+// reads what isn't assigned any more. It runs alone: it counts the process's.
 func TestManyAssignmentChanges(t *testing.T) {
 	c := rlmmtest.NewCluster(t, 8)
 	c.RunProcessor()
@@ -226,6 +256,9 @@ func TestManyAssignmentChanges(t *testing.T) {
 	reconcile(t, c, m, 0, 1)
 	wantSegment(t, m, c.PartitionOn(0, 0), 0, 5, rlmmtest.ID(1))
 	wantSegment(t, m, c.PartitionOn(1, 0), 0, 5, rlmmtest.ID(1))
+	if got := fetchedPartitions(c, 20); !slices.Equal(got, []int32{0, 1}) {
+		t.Errorf("partitions %v of the table are read, want 0 and 1 only", got)
+	}
 	// LevelDB's goroutines end a second after it is closed.
 	c.WaitFor("goroutines have ended", func() bool { return runtime.NumGoroutine() <= goroutines+10 })
 	if now := openFiles(t); len(now) > len(files)+4 {

@@ -26,6 +26,8 @@ type observer struct {
 	w    *world
 	name string
 	dir  string
+	// manager is nil when it is in a process of its own.
+	manager *views.Manager
 	// close ends the manager, so that its store can be read.
 	close func()
 }
@@ -49,7 +51,7 @@ func (w *world) observe(change ...func(*views.Config)) *observer {
 	}
 	ends := w.inputEnds()
 	m := w.startManager(cfg)
-	o := &observer{w: w, name: fmt.Sprint("view ", len(w.observers)), dir: cfg.DataDir}
+	o := &observer{w: w, name: fmt.Sprint("view ", len(w.observers)), dir: cfg.DataDir, manager: m}
 	o.close = func() {
 		if err := m.Close(); err != nil {
 			w.t.Errorf("close %s: %v", o.name, err)
