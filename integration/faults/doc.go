@@ -2,6 +2,7 @@
 // nothing was lost, doubled or answered falsely. Each test prints its seed and takes
 // one from RLMM_SEED; RLMM_FAULT_SECONDS bounds how long each one runs (30 by default).
 // From 120 on it is the long form: faults are made at least as often as promised.
+// The tests of disks, on Linux, need the right to mount.
 //
 // What is checked: every record of the input has exactly one answer in the table; the
 // table, the stores and the views come to what a brute-force fold comes to
