@@ -76,7 +76,7 @@ func startPartition(m *Manager, number int32) *partition {
 func (p *partition) run(ctx context.Context) {
 	defer close(p.done)
 	for pause := newPause(); ; pause.Wait(ctx) {
-		err := p.runOnce(ctx)
+		err := guard(func() error { return p.runOnce(ctx) })
 		if ctx.Err() != nil {
 			return
 		}
@@ -100,7 +100,12 @@ func (p *partition) runOnce(ctx context.Context) error {
 		return err
 	}
 	var readiness sync.WaitGroup
-	readiness.Go(func() { p.becomeReady(ctx, recovered) })
+	readiness.Go(func() {
+		if err := guard(func() error { p.becomeReady(ctx, recovered); return nil }); err != nil {
+			p.fail(err)
+			cancel() // it begins anew
+		}
+	})
 	err = view.Run(ctx)
 	cancel()
 	readiness.Wait()
@@ -127,7 +132,7 @@ func (p *partition) newView(ctx context.Context, end int64, recovered chan struc
 		goka.WithViewConsumerSaramaBuilder(m.consumerOf(p.number)),
 		goka.WithViewStorageBuilder(build),
 		goka.WithViewCallback(func(u goka.UpdateContext, _ storage.Storage, key string, value []byte) error {
-			return p.update(ctx, u, key, value)
+			return p.guarded(func() error { return p.update(ctx, u, key, value) })
 		}),
 		goka.WithViewLogger(kafka.GokaLogger{Logger: p.log}),
 	)
@@ -195,6 +200,25 @@ func (p *partition) openStore(ctx context.Context) (end int64, err error) {
 		p.progress.reset(p.store.Position().Applied)
 	}
 	return want.TableEnd, err
+}
+
+// guarded is guard for what changes store and index: after a panic the index is built
+// anew from the rows, and the store forgets what it was told without an offset when it is
+// read into again.
+func (p *partition) guarded(f func() error) error {
+	panicked := true
+	err := guard(func() error {
+		err := f()
+		panicked = false
+		return err
+	})
+	if panicked {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.indexes.clear()
+		p.fail(err) // goka wraps without unwrapping
+	}
+	return err
 }
 
 // update applies a table record.

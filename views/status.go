@@ -26,7 +26,9 @@ func (m *Manager) watch() {
 		case <-m.ctx.Done():
 			return
 		case <-tick.C:
-			m.look()
+			if err := guard(func() error { m.look(); return nil }); err != nil {
+				m.lookErr.Store(&err)
+			}
 		}
 	}
 }

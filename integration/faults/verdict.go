@@ -25,13 +25,13 @@ func kindOf(err error) promise {
 	switch err.(type) { //nolint:errorlint // see above
 	case nil, *api.InvalidAddError, *api.SegmentNotFoundError, *api.InvalidSegmentTransitionError, *api.InvalidPartitionDeleteTransitionError:
 		return decided
-	case *api.NotReadyError, *api.InvalidArgumentError:
+	case *api.NotReadyError, *api.InvalidArgumentError, *api.IOError:
 		return unpublished
 	case *api.TimeoutError:
 		return waiting
 	case *api.OutcomeUnknownError:
 		return appliedUnknown
-	case *api.IOError:
+	case *api.UnacknowledgedError:
 		return unknown
 	}
 	if err == api.ErrClosed { //nolint:errorlint // see above
