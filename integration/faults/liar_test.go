@@ -71,6 +71,8 @@ type manager struct {
 	read    func(State) (State, error)
 	outcome func(api.Position, error) (api.Position, error)
 	publish func(api.RemoteLogMetadata) (int32, int64)
+	// claims is what it says to have applied; nil says nothing.
+	claims func(metadataPartition int32) int64
 	// boasts is what CaughtUp answers whatever it has applied.
 	boasts bool
 }
@@ -157,6 +159,13 @@ func (m *manager) NextSegmentWithTxnIndex(_ context.Context, tip api.TopicIdPart
 func (m *manager) CaughtUp(_ context.Context, tip api.TopicIdPartition) (bool, error) {
 	_, err := m.state(tip)
 	return m.boasts || m.behind == 0, err
+}
+
+func (m *manager) Freshness(tip api.TopicIdPartition) (api.Freshness, bool) {
+	if m.claims == nil {
+		return api.Freshness{}, false
+	}
+	return api.Freshness{Applied: m.claims(codec.MetadataPartition(tip, testPartitions))}, true
 }
 
 func (m *manager) IsReady(_ context.Context, tip api.TopicIdPartition) bool {

@@ -28,9 +28,6 @@ type Observed struct {
 	// Acknowledged is the greatest offset of the metadata partition that a publish by
 	// others was acknowledged at; −1 is none.
 	Acknowledged func(metadataPartition int32) int64
-	// Applied is the greatest offset that the manager says to have applied; false when it
-	// doesn't say. Nil is a manager that never says.
-	Applied func(metadataPartition int32) (int64, bool)
 	// Seed makes the queries and mutations, and the ids of what is added: two recorders
 	// on a topic need two seeds.
 	Seed uint64
@@ -164,13 +161,13 @@ func (r *Recorder) partitionOf(tip api.TopicIdPartition) int32 {
 	return codec.MetadataPartition(tip, r.o.Partitions)
 }
 
-// applied is what the manager says to have applied, −1 when it says nothing.
-func (r *Recorder) applied(p int32) int64 {
-	if r.o.Applied == nil {
-		return -1
-	}
-	if offset, ok := r.o.Applied(p); ok {
-		return offset
+// applied is what the manager says to have applied of the partition's events, −1 when it
+// doesn't say.
+func (r *Recorder) applied(tip api.TopicIdPartition) int64 {
+	if reporter, ok := r.o.Manager.(api.FreshnessReporter); ok {
+		if f, ok := reporter.Freshness(tip); ok {
+			return f.Applied
+		}
 	}
 	return -1
 }
@@ -193,10 +190,10 @@ func (r *Recorder) ask(ctx context.Context, q query) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	p := r.partitionOf(q.tip)
-	r.Rely(p, r.applied(p))
+	r.Rely(p, r.applied(q.tip))
 	a := answered{query: q, lower: r.floor[p].Load(), started: r.clock.Add(1)}
 	answer, err := q.ask(ctx, r.o.Manager)
-	a.applied, a.ended = r.applied(p), r.clock.Add(1)
+	a.applied, a.ended = r.applied(q.tip), r.clock.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts.Asked++
@@ -260,7 +257,7 @@ func (r *Recorder) askCaughtUp(ctx context.Context) {
 	p := r.partitionOf(q.tip)
 	acknowledged := r.o.Acknowledged(p)
 	yes, err := r.o.Manager.CaughtUp(ctx, q.tip)
-	applied := r.applied(p)
+	applied := r.applied(q.tip)
 	r.mu.Lock()
 	if err != nil {
 		r.failed(caughtUpQuery{q.tip}, err)
@@ -286,7 +283,8 @@ func (r *Recorder) upper(h *History, a answered) int64 {
 		upper = l.ends[p] - 1
 	}
 	if a.applied >= a.lower && a.applied >= 0 {
-		// A row shows before its offset counts as applied.
+		// A row shows before its offset counts as applied. While compaction takes records
+		// from a table that is read, it might be that of a later record.
 		upper = min(upper, h.next(p, a.applied))
 	}
 	return max(upper, a.lower)

@@ -118,6 +118,14 @@ func TestAStaleAnswerIsFound(t *testing.T) {
 	b.mustFind(t, ", before")
 }
 
+func TestAnAnswerOlderThanTheAppliedOffsetIsFound(t *testing.T) {
+	b := newBench(1000)
+	b.manager.behind = 100
+	b.manager.claims = b.topic.last
+	b.askMany(200)
+	b.mustFind(t, ", before")
+}
+
 func TestAnAnswerOlderThanAnEarlierOneIsFound(t *testing.T) {
 	b := newBench(1000)
 	b.askMany(200)
@@ -140,7 +148,7 @@ func TestAnAnswerFromTheFutureIsFound(t *testing.T) {
 
 func TestAnAnswerFromBeyondTheAppliedOffsetIsFound(t *testing.T) {
 	b := newBench(1000)
-	b.o.Applied = func(p int32) (int64, bool) { return b.topic.last(p) - 200, true }
+	b.manager.claims = func(p int32) int64 { return b.topic.last(p) - 200 }
 	b.askMany(200)
 	b.mustFind(t, ", after")
 }
@@ -200,7 +208,7 @@ func TestAFalseCaughtUpIsFound(t *testing.T) {
 func TestAFalseCaughtUpIsFoundByTheAppliedOffset(t *testing.T) {
 	b := newBench(100)
 	b.manager.behind, b.manager.boasts = 1, true
-	b.o.Applied = func(p int32) (int64, bool) { return b.manager.applied(p), true }
+	b.manager.claims = b.manager.applied
 	b.askCaughtUp(context.Background())
 	b.mustFind(t, "CaughtUp")
 }
@@ -268,7 +276,7 @@ func TestMutationsThatLieAreFound(t *testing.T) {
 
 func TestMutationsOfUnknownOutcomeAreEither(t *testing.T) {
 	b := newBench(100)
-	lost := &api.IOError{Op: "publish the event", Err: errors.New("lost")}
+	lost := &api.UnacknowledgedError{Op: "publish the event", Err: errors.New("lost")}
 	b.manager.outcome = func(api.Position, error) (api.Position, error) { return api.NotPublished, lost }
 	b.mutator.mutate(context.Background())
 	b.manager.publish = func(api.RemoteLogMetadata) (int32, int64) { return -1, -1 }
