@@ -4,7 +4,6 @@ package faults_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -71,6 +70,6 @@ func (w *world) reportStalls(changes []fleetChange, ended time.Time) {
 			to = changes[i+1].at
 		}
 		s := faults.LongestStall(tables, c.at, to)
-		w.t.Log(fmt.Sprintf("fleet %d to %d: nothing answered for %v, on some partition for %v", c.from, c.to, s.All, s.One))
+		w.t.Logf("fleet %d to %d: nothing answered for %v, on some partition for %v", c.from, c.to, s.All, s.One)
 	}
 }
