@@ -356,7 +356,7 @@ func (w *world) limitTable(bytes int) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(w.addr))
 	noError(w.t, err)
 	defer client.Close()
-	set := kadm.AlterConfig{Op: kadm.SetConfig, Name: "max.message.bytes", Value: kadm.StringPtr(strconv.Itoa(bytes))}
+	set := kadm.AlterConfig{Op: kadm.SetConfig, Name: "max.message.bytes", Value: new(strconv.Itoa(bytes))}
 	responses, err := kadm.NewClient(client).AlterTopicConfigs(w.ctx, []kadm.AlterConfig{set}, tableTopic)
 	noError(w.t, err)
 	noError(w.t, responses[0].Err)
