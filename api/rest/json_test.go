@@ -65,21 +65,23 @@ func TestEventRows(t *testing.T) {
 	update := api.RemoteLogSegmentMetadataUpdate{ID: id, EventTimestampMs: 5, State: api.DeleteSegmentStarted, BrokerID: 2}
 	deletion := api.RemotePartitionDeleteMetadata{TopicIdPartition: named, State: api.DeletePartitionMarked, EventTimestampMs: 6, BrokerID: 3}
 	ids := `"topicId":"UpZHhnEzQuGqT8T9QFvE9w","topic":"orders","partition":3,`
+	unknown, elsewhere := errors.New("unknown api key 9"), errors.New("belongs elsewhere")
 	tests := map[string]struct {
-		metadata api.RemoteLogMetadata
-		want     string
+		event rest.Event
+		want  string
 	}{
-		"segment": {sample(), `{"kind":"segment","metadataPartition":7,"offset":42,` + string(golden(t)[1:])},
-		"update": {update, `{"kind":"segmentUpdate","metadataPartition":7,"offset":42,"segmentId":"JOw6TysnTbyDuWAbi74FZQ",` + ids +
-			`"brokerId":2,"eventTimestampMs":5,"customMetadata":null,"state":"DELETE_SEGMENT_STARTED"}`},
-		"partition delete": {deletion, `{"kind":"partitionDelete","metadataPartition":7,"offset":42,` + ids +
-			`"brokerId":3,"eventTimestampMs":6,"state":"DELETE_PARTITION_MARKED"}`},
-		"undecodable": {nil, `{"metadataPartition":7,"offset":42,"error":"unknown api key 9"}`},
+		"segment": {rest.Event{Metadata: sample(), Value: []byte{1}}, `{"kind":"segment","metadataPartition":7,"offset":42,` + string(golden(t)[1:])},
+		"update": {rest.Event{Metadata: update, Outcome: "applied"}, `{"kind":"segmentUpdate","metadataPartition":7,"offset":42,"segmentId":"JOw6TysnTbyDuWAbi74FZQ",` + ids +
+			`"brokerId":2,"eventTimestampMs":5,"customMetadata":null,"state":"DELETE_SEGMENT_STARTED","outcome":"applied"}`},
+		"partition delete": {rest.Event{Metadata: deletion, Err: elsewhere}, `{"kind":"partitionDelete","metadataPartition":7,"offset":42,` + ids +
+			`"brokerId":3,"eventTimestampMs":6,"state":"DELETE_PARTITION_MARKED","error":"belongs elsewhere"}`},
+		"undecodable": {rest.Event{Err: unknown, Value: []byte{1, 9}}, `{"metadataPartition":7,"offset":42,"error":"unknown api key 9","value":"0109"}`},
+		"null":        {rest.Event{Err: unknown}, `{"metadataPartition":7,"offset":42,"error":"unknown api key 9"}`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			row := rest.Event{MetadataPartition: 7, Offset: 42, Metadata: test.metadata, Err: errors.New("unknown api key 9")}
-			diff(t, "row", encode(t, row), test.want)
+			test.event.MetadataPartition, test.event.Offset = 7, 42
+			diff(t, "row", encode(t, test.event), test.want)
 		})
 	}
 }

@@ -63,10 +63,11 @@ func TestFollowTakesWhatComesUntilTheContextEnds(t *testing.T) {
 	var got []int64
 	noError(t, w.cluster.Follow(ctx, "t", map[int32]int64{0: 1}, func(r Record) error {
 		got = append(got, r.Offset)
-		if r.Offset == 3 {
-			cancel()
-		} else if r.Offset == 1 {
+		switch r.Offset {
+		case 1:
 			go w.produce("t", 2)
+		case 3:
+			cancel()
 		}
 		return nil
 	}))

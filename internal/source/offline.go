@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/store"
 	"github.com/tieredlog/rlmm/internal/table"
 	"github.com/tieredlog/rlmm/views/check"
@@ -69,8 +70,11 @@ func (f folder) furthest(at int) (rows map[string]string, next int, err error) {
 
 // yieldStored decodes rows in the order of keys; false ends the iteration.
 func yieldStored(number int32, rows map[string]string, selected Selector, yield func(Row, error) bool) bool {
-	for stored := range check.InOrder(rows) {
-		row, err := table.DecodeRow(string(stored.Key), stored.Value)
+	for stored, err := range check.InOrder(rows) {
+		var row codec.Row
+		if err == nil {
+			row, err = table.DecodeRow(string(stored.Key), stored.Value)
+		}
 		if err != nil {
 			yield(Row{}, err)
 			return false

@@ -26,8 +26,6 @@ func at(epoch int32, offset int64) api.EpochOffset {
 	return api.EpochOffset{LeaderEpoch: epoch, Offset: offset}
 }
 
-func number[T any](v T) *T { return &v }
-
 // Each reason has its case, and each says what an operator needs to know.
 func TestReasons(t *testing.T) {
 	finished := []codec.Row{
@@ -50,14 +48,14 @@ func TestReasons(t *testing.T) {
 		{finished[2:], Query{Offset: 12}, ReasonNoneFinished, "no finished"},
 		{finished, Query{Offset: 45}, ReasonState, "COPY_SEGMENT_STARTED"},
 		{finished, Query{Offset: 5}, ReasonState, "DELETE_SEGMENT_STARTED"},
-		{finished, Query{Offset: 45, Epoch: number(int32(0))}, ReasonAfterLast, "14"},
-		{finished, Query{Offset: 5, Epoch: number(int32(1))}, ReasonBeforeFirst, "15"},
+		{finished, Query{Offset: 45, Epoch: new(int32(0))}, ReasonAfterLast, "14"},
+		{finished, Query{Offset: 5, Epoch: new(int32(1))}, ReasonBeforeFirst, "15"},
 		{finished, Query{Offset: 25}, ReasonGap, "19 and 30"},
 		{finished, Query{Offset: 60}, ReasonAfterLast, "39"},
-		{finished, Query{Offset: 16, Epoch: number(int32(0))}, ReasonOtherEpoch, "epoch 1"},
-		{finished, Query{Offset: 60, Epoch: number(int32(7))}, ReasonNoEpoch, "epoch 7"},
-		{[]codec.Row{segment(1, api.CopySegmentFinished, 10, 19, at(0, 10), at(1, 10))}, Query{Offset: 60, Epoch: number(int32(0))}, ReasonNoEpoch, "no finished segment has"},
-		{finished, Query{TimestampMs: number(int64(391))}, ReasonNoneSoLate, "391"},
+		{finished, Query{Offset: 16, Epoch: new(int32(0))}, ReasonOtherEpoch, "epoch 1"},
+		{finished, Query{Offset: 60, Epoch: new(int32(7))}, ReasonNoEpoch, "epoch 7"},
+		{[]codec.Row{segment(1, api.CopySegmentFinished, 10, 19, at(0, 10), at(1, 10))}, Query{Offset: 60, Epoch: new(int32(0))}, ReasonNoEpoch, "no finished segment has"},
+		{finished, Query{TimestampMs: new(int64(391))}, ReasonNoneSoLate, "391"},
 	} {
 		got := Find(source.Partition{TopicIdPartition: tip, Rows: c.rows}, c.query)
 		if len(got) != 1 || got[0].Segment != nil || got[0].Reason != c.want || !strings.Contains(got[0].Message, c.says) {
