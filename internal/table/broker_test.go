@@ -68,7 +68,7 @@ func (w *world) writer(change ...func(*sarama.Config)) *Writer {
 	writer := NewWriter(WriterConfig{
 		Client: client, Topic: tableTopic, Hasher: codec.NewHasher, Partitions: partitions,
 		MaxBatchBytes: 1 << 20, Refused: func(context.Context, int32) { w.refused.Add(1) }, Other: &otherProducer{},
-		Verify: func(context.Context, []int32) error { return nil },
+		Verify:     func(context.Context, []int32) error { return nil },
 		RenewEvery: time.Hour, Failed: func(error) {},
 	})
 	w.t.Cleanup(func() {
