@@ -158,7 +158,8 @@ func TestVersionIsOneLine(t *testing.T) {
 // Nobody should need a manual to find the verbs.
 func TestHelpNamesEveryVerb(t *testing.T) {
 	help := execute(t, "", "--help").out
-	for _, verb := range []string{"dev", "processor", "serve", "load", "decode", "health", "verify", "reset", "version",
+	for _, verb := range []string{
+		"dev", "processor", "serve", "load", "decode", "health", "verify", "reset", "version",
 		"topics", "partitions", "segments", "segment", "locate", "epochs", "orphans", "dump", "partition-for", "export", "import", "completion",
 	} {
 		if !strings.Contains(help, "\n  "+verb) {
