@@ -3,6 +3,7 @@
 package faults_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -34,6 +35,12 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 6 && os.Args[1] == purgingVerb {
+		if err := runPurging(os.Args[2], os.Args[3], os.Args[4], os.Args[5]); err != nil {
+			panic(err)
+		}
+		return
+	}
 	code := kafkatest.Main(m)
 	command.Remove()
 	os.Exit(code)
@@ -117,12 +124,14 @@ func (w *world) settings() kafka.Settings { return kafka.Settings{Bootstrap: w.b
 
 // member is a processor in a process of its own, or a server.
 type member struct {
-	w    *world
-	dir  string
-	args []string
-	cmd  *exec.Cmd
-	log  *os.File
-	done chan struct{}
+	w   *world
+	dir string
+	// program is run instead of the rlmm command when it isn't empty.
+	program string
+	args    []string
+	cmd     *exec.Cmd
+	log     *os.File
+	done    chan struct{}
 }
 
 func (w *world) newMember() *member {
@@ -155,7 +164,7 @@ func tail(s string, n int) string {
 
 func (m *member) start() {
 	m.w.t.Helper()
-	m.cmd = exec.Command(command.Path(m.w.t), m.args...)
+	m.cmd = exec.Command(cmp.Or(m.program, command.Path(m.w.t)), m.args...)
 	m.cmd.Stdout, m.cmd.Stderr = m.log, m.log
 	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := m.cmd.Start(); err != nil {

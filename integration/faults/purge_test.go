@@ -1,0 +1,221 @@
+//go:build integration
+
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/tieredlog/rlmm/integration/faults"
+	"github.com/tieredlog/rlmm/integration/kafkatest"
+	"github.com/tieredlog/rlmm/processor"
+	"github.com/tieredlog/rlmm/views"
+)
+
+// purgingVerb makes the test's own binary a processor that purges all the time, which no
+// flag of the command does: markers are kept for a day.
+const purgingVerb = "purging-processor"
+
+// runPurging is that processor.
+func runPurging(bootstrap, topic, group, dir string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	p, err := processor.New(processor.Config{
+		Kafka:         processor.Kafka{Bootstrap: []string{bootstrap}, SessionTimeout: 6 * time.Second},
+		MetadataTopic: topic, Group: group, DataDir: dir, CreateTopics: true, ReplicationFactor: 1,
+		PurgeAfter: time.Millisecond, MaintainEvery: 500 * time.Millisecond,
+	})
+	if err != nil {
+		return err
+	}
+	return p.Run(ctx)
+}
+
+// purging is a member that purges all the time.
+func (w *world) purging() *member {
+	w.t.Helper()
+	m := w.newProcess(purgingVerb)
+	m.program, m.args = os.Args[0], []string{purgingVerb, w.bootstrap[0], w.topic, w.group, m.dir}
+	w.dirs = append(w.dirs, m.dir)
+	return m
+}
+
+// createForgetfulTable creates the table so that tombstones go as soon as they may, and
+// all else that compaction takes a few seconds after it was written.
+func (w *world) createForgetfulTable() {
+	w.t.Helper()
+	configs := map[string]*string{}
+	for k, v := range map[string]string{
+		"cleanup.policy": "compact", "delete.retention.ms": "0", "segment.ms": "1000",
+		"min.cleanable.dirty.ratio": "0.001", "min.compaction.lag.ms": "2000", "max.compaction.lag.ms": "2001",
+	} {
+		configs[k] = &v
+	}
+	w.admin(func(ctx context.Context, admin *kadm.Client) error {
+		_, err := admin.CreateTopic(ctx, partitions, 1, configs, w.table())
+		return err
+	})
+}
+
+// tap reads the table as it is written, before compaction takes anything.
+type tap struct {
+	mu      sync.Mutex
+	records map[int32][]*sarama.ConsumerMessage
+}
+
+func (w *world) tap() *tap {
+	w.t.Helper()
+	consumer, err := sarama.NewConsumerFromClient(w.client)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	t := &tap{records: map[int32][]*sarama.ConsumerMessage{}}
+	for p := range int32(partitions) {
+		w.end(w.table(), p) // it has a leader
+		pc, err := consumer.ConsumePartition(w.table(), p, sarama.OffsetOldest)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.t.Cleanup(func() { _ = pc.Close() })
+		go func() {
+			for m := range pc.Messages() {
+				t.mu.Lock()
+				t.records[p] = append(t.records[p], m)
+				t.mu.Unlock()
+			}
+		}()
+	}
+	return t
+}
+
+// upTo returns the partition's records below the end, once they are there.
+func (t *tap) upTo(w *world, p int32, end int64) []*sarama.ConsumerMessage {
+	w.t.Helper()
+	var records []*sarama.ConsumerMessage
+	w.await(fmt.Sprintf("table %d is read up to %d", p, end), func() bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		records = t.records[p]
+		return len(records) > 0 && records[len(records)-1].Offset >= end-1
+	})
+	return records[:end:end]
+}
+
+// Markers are purged and the table compacted all the time, tombstones too, while owners
+// are paused past their sessions. Who stops, or stands still, and comes back when the
+// tombstones are gone mustn't miss a deletion; who comes new must see the same.
+func TestPurgedAndCompactedTable(t *testing.T) {
+	broker := kafkatest.Start(t, kafkatest.WithProperty("log.cleaner.backoff.ms", "200"))
+	w := newWorld(t, broker.Bootstrap())
+	w.createForgetfulTable()
+	tap := w.tap()
+	members := []*member{w.purging(), w.purging(), w.purging()}
+	for _, m := range members {
+		m.start()
+	}
+	stopped := w.observe()
+	w.observe()
+	w.publishFor(2 * time.Second)
+	stopped.Stop()
+	stopped.close()
+	members[2].stop()
+	w.observers = w.observers[1:]
+	pauses := 0
+	w.underLoad(func(ctx context.Context) {
+		w.again(ctx, 6, func() {
+			m := members[w.random.IntN(2)]
+			m.signal(syscall.SIGSTOP)
+			w.pause(t.Context(), 7*time.Second, 9*time.Second) // past the session timeout
+			m.signal(syscall.SIGCONT)
+			pauses++
+			w.pause(t.Context(), time.Second, 3*time.Second)
+		})
+	})
+	w.awaitAnswers()
+	w.awaitCompacted(tap)
+	members[2].start()
+	w.observe(func(c *views.Config) { c.DataDir = stopped.dir })
+	w.observe()
+	w.publishFor(time.Second)
+	w.awaitAnswers()
+	for _, m := range members {
+		m.stop()
+	}
+	history := w.verifyPurged(tap)
+	if _, findings := stopped.Judge(history); len(findings) > 0 {
+		t.Errorf("the view that stopped: %s", findings)
+	}
+	t.Logf("%d pauses", pauses)
+}
+
+// awaitCompacted waits until the cleaner has taken most of what was written to each
+// partition, in two passes: the first one takes rows, the next one their tombstones.
+func (w *world) awaitCompacted(tap *tap) {
+	w.t.Helper()
+	for p := range int32(partitions) {
+		w.await(fmt.Sprintf("table %d is compacted", p), func() bool {
+			w.publishFor(100 * time.Millisecond) // a segment ends only when something follows
+			left := len(w.read(w.table(), p))
+			return left*2 < len(tap.upTo(w, p, w.end(w.table(), p)))
+		})
+	}
+}
+
+// verifyPurged is verify for a table that was purged and compacted. It returns what the
+// input came to.
+func (w *world) verifyPurged(tap *tap) *faults.History {
+	w.t.Helper()
+	history := w.history()
+	for _, o := range w.observers {
+		o.StopMutating()
+	}
+	for _, o := range w.observers {
+		o.conclude(history)
+	}
+	var written, left, answers, purges, stores int
+	for p := range int32(partitions) {
+		records := tap.upTo(w, p, w.end(w.table(), p))
+		replay, findings := faults.CheckPurgedTable(p, partitions, records, w.read(w.topic, p))
+		scratch := w.read(w.table(), p)
+		findings = append(findings, faults.Diff(fmt.Sprintf("table %d", p), replay.Rows, faults.RowsOf(scratch))...)
+		for _, dir := range w.stores(p) {
+			rows, at := w.local(dir)
+			stores++
+			findings = append(findings, faults.Diff(fmt.Sprintf("store %s at %d", dir, at), replay.At(at), rows)...)
+		}
+		if len(findings) > 0 {
+			w.t.Errorf("partition %d:\n%s", p, findings)
+		}
+		written, left, answers, purges = written+len(records), left+len(scratch), answers+replay.Answers, purges+replay.Purges
+	}
+	if purges == 0 {
+		w.t.Error("nothing was purged")
+	}
+	w.t.Logf("verified: %d table records, %d of them left, %d answers, %d purges, %d local stores, %d of them rebuilt",
+		written, left, answers, purges, stores, w.rebuilt())
+	return history
+}
+
+// rebuilt is how many stores were moved aside.
+func (w *world) rebuilt() (n int) {
+	w.t.Helper()
+	for _, dir := range w.dirs {
+		aside, _ := filepath.Glob(filepath.Join(dir, "processor", "*.aside-*"))
+		n += len(aside)
+	}
+	for _, o := range w.observers {
+		aside, _ := filepath.Glob(filepath.Join(o.dir, "views", "*.aside-*"))
+		n += len(aside)
+	}
+	return n
+}
