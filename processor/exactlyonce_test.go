@@ -147,7 +147,7 @@ func committed(t *testing.T, c *rlmmtest.Cluster) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cluster.Close() //nolint:errcheck // nothing is lost
+	defer cluster.Close()
 	offset, err := cluster.CommittedOffset(c.Context(), "rlmm", rlmmtest.MetadataTopic, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func NewLives(random *rand.Rand, partitions int32) *Lives {
 	return &Lives{random: random, partitions: partitions}
 }
 
-// Next is the next good record. Every fourth segment that is begun keeps living.
+// Next is the next good record. Every fortieth segment that is begun keeps living.
 func (l *Lives) Next() *sarama.ProducerMessage {
 	if len(l.open) < openLives {
 		l.open = append(l.open, l.begin())
@@ -43,7 +43,7 @@ func (l *Lives) Next() *sarama.ProducerMessage {
 	s := &l.open[i]
 	s.State++
 	record := l.record(api.RemoteLogSegmentMetadataUpdate{ID: s.ID, State: s.State, EventTimestampMs: int64(l.begun)})
-	if s.State == api.DeleteSegmentFinished || s.State == api.CopySegmentFinished && s.StartOffset%400 == 0 {
+	if s.State == api.DeleteSegmentFinished || s.State == api.CopySegmentFinished && s.StartOffset%4000 == 0 {
 		l.open[i] = l.open[len(l.open)-1]
 		l.open = l.open[:len(l.open)-1]
 	}
@@ -149,7 +149,7 @@ func (l *Lives) misrouted() *sarama.ProducerMessage {
 }
 
 // Large are good records that come before all others: segments with so many epochs that
-// no great custom metadata fits into their rows.
+// no great custom metadata fits into their rows. They are of partitions of their own.
 func (l *Lives) Large() []*sarama.ProducerMessage {
 	epochs := make([]api.EpochOffset, largestRow/2/12)
 	for i := range epochs {
@@ -158,6 +158,7 @@ func (l *Lives) Large() []*sarama.ProducerMessage {
 	records := make([]*sarama.ProducerMessage, largeSegments)
 	for i := range records {
 		s := l.begin()
+		s.ID.TopicIdPartition = api.TopicIdPartition{TopicID: api.UUIDFromBits(8, 1), Topic: "large", Partition: int32(i)}
 		s.StartOffset, s.EndOffset, s.LeaderEpochs = 0, int64(len(epochs)), api.NewLeaderEpochs(epochs...)
 		l.large = append(l.large, s.ID)
 		records[i] = l.record(s)
