@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -73,7 +74,7 @@ type crash struct {
 func (c *crash) open(d *disktest.Disk, dir string) (*store.Store, store.Reset, error) {
 	o := c.options
 	o.Storage = d.In
-	return store.Open(dir, o, store.Expect{TableEnd: int64(len(c.records))})
+	return store.Open(dir, o, store.Expect{TableEnd: int64(len(c.records)), MaxAge: time.Hour, Now: time.UnixMilli(0)})
 }
 
 // dieAt lets the disk die at the step, opens what is left, looks at it, reads the rest
