@@ -94,7 +94,7 @@ func (b *Broker) Restart(tb testing.TB) {
 func newBroker(dir string, n node, o options) (*Broker, error) {
 	java, javaErr := javaBinary()
 	classPath, buildErr := brokerClassPath(o.version)
-	listeners, portErr := newListeners(o.listeners)
+	listeners, portErr := newListeners(o.listeners, o.direct)
 	if err := errors.Join(javaErr, buildErr, portErr); err != nil {
 		return nil, err
 	}

@@ -83,8 +83,16 @@ type Listener struct {
 // it gave none of that name.
 func (b *Broker) Listener(name string) Listener { return b.listeners[name] }
 
-func newListeners(names []string) (map[string]Listener, error) {
+func newListeners(names, direct []string) (map[string]Listener, error) {
 	listeners := map[string]Listener{}
+	for _, name := range direct {
+		port, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		listeners[name] = Listener{address, address}
+	}
 	for _, name := range names {
 		listens, err := freePort()
 		if err != nil {

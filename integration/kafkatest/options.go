@@ -8,6 +8,7 @@ type options struct {
 	jvm        []string
 	tiered     bool
 	listeners  []string
+	direct     []string // listeners without a port for a proxy
 	properties map[string]string
 }
 

@@ -1,0 +1,155 @@
+//go:build integration
+
+package faults_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/integration/kafkatest"
+	"github.com/tieredlog/rlmm/views"
+)
+
+// guarded is a world on a broker that minds rights.
+type guarded struct {
+	*world
+	admin *kgo.Client
+}
+
+// everything is all rights there are.
+var everything = []kafkatest.Right{
+	{Operation: kadm.OpAll},
+	{Operation: kadm.OpAll, Topic: "*"},
+	{Operation: kadm.OpAll, Group: "*"},
+	{Operation: kadm.OpAll, TransactionalIDPrefix: "*"},
+}
+
+// newGuarded starts with the topics of a fleet that has run, and without any right.
+func newGuarded(t *testing.T) guarded {
+	t.Helper()
+	b := kafkatest.Start(t, kafkatest.WithAuthorizer())
+	admin := b.AdminClient(t)
+	kafkatest.Grant(t, admin, everything...)
+	g := guarded{newWorld(t, b.Bootstrap()), admin}
+	m := g.newMember()
+	m.start()
+	g.await("the fleet has run", func() bool { return m.sessions() > 0 })
+	m.stop()
+	kafkatest.Withdraw(t, admin, everything...)
+	return g
+}
+
+func (g guarded) rejected() string { return g.group + "-rejected" }
+
+// needed is what a processor needs on topics that exist.
+func (g guarded) needed() []kafkatest.Right {
+	return []kafkatest.Right{
+		{Operation: kadm.OpDescribe, Topic: g.topic},
+		{Operation: kadm.OpRead, Topic: g.topic},
+		{Operation: kadm.OpDescribeConfigs, Topic: g.topic},
+		{Operation: kadm.OpDescribe, Topic: g.table()},
+		{Operation: kadm.OpRead, Topic: g.table()},
+		{Operation: kadm.OpWrite, Topic: g.table()},
+		{Operation: kadm.OpDescribeConfigs, Topic: g.table()},
+		{Operation: kadm.OpDescribe, Topic: g.rejected()},
+		{Operation: kadm.OpWrite, Topic: g.rejected()},
+		{Operation: kadm.OpDescribeConfigs, Topic: g.rejected()},
+		{Operation: kadm.OpRead, Group: g.group},
+		{Operation: kadm.OpWrite, TransactionalIDPrefix: g.table() + "-"},
+	}
+}
+
+// without grants all that is needed but for the given ones.
+func (g guarded) without(missing ...kafkatest.Right) (granted []kafkatest.Right) {
+	return slices.DeleteFunc(g.needed(), func(r kafkatest.Right) bool { return slices.Contains(missing, r) })
+}
+
+// poison puts a record on the input that must be rejected.
+func (g guarded) poison() {
+	g.t.Helper()
+	for p := range int32(partitions) {
+		r := &kgo.Record{Topic: g.topic, Partition: p, Value: []byte("poison")}
+		if err := g.admin.ProduceSync(g.t.Context(), r).FirstErr(); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+}
+
+// A processor that lacks a right ends and names it; with all that the README lists it
+// works.
+func TestMissingRightsAreNamed(t *testing.T) {
+	g := newGuarded(t)
+	on := func(op kadm.ACLOperation, topic string) kafkatest.Right {
+		return kafkatest.Right{Operation: op, Topic: topic}
+	}
+	for _, c := range []struct {
+		missing []kafkatest.Right
+		want    string
+	}{
+		{g.needed(), "Describe on topic " + g.topic + " is denied"},
+		{[]kafkatest.Right{on(kadm.OpRead, g.topic)}, "Read on topic " + g.topic + " is denied"},
+		{[]kafkatest.Right{on(kadm.OpDescribeConfigs, g.topic)}, "DescribeConfigs on topic " + g.topic + " is denied"},
+		{[]kafkatest.Right{on(kadm.OpRead, g.table())}, "Read on topic " + g.table() + " is denied"},
+		{[]kafkatest.Right{on(kadm.OpWrite, g.table())}, "Write on topic " + g.table() + " is denied"},
+		{[]kafkatest.Right{on(kadm.OpWrite, g.table()), on(kadm.OpWrite, g.rejected())}, "IdempotentWrite on cluster"},
+		{[]kafkatest.Right{on(kadm.OpWrite, g.rejected())}, "Write on topic " + g.rejected() + " is denied"},
+		{[]kafkatest.Right{{Operation: kadm.OpRead, Group: g.group}}, "Read on group " + g.group + " is denied"},
+		{[]kafkatest.Right{{Operation: kadm.OpWrite, TransactionalIDPrefix: g.table() + "-"}}, "--transactional-id " + g.table() + "- --resource-pattern-type prefixed"},
+	} {
+		t.Run(strings.ReplaceAll(c.want, g.group, "G"), func(t *testing.T) {
+			granted := g.without(c.missing...)
+			kafkatest.Grant(t, g.admin, granted...)
+			defer kafkatest.Withdraw(t, g.admin, granted...)
+			g.poison()
+			m := g.newMember()
+			m.start()
+			m.wantGivenUp(c.want, "grant it")
+		})
+	}
+	kafkatest.Grant(t, g.admin, g.needed()...)
+	m := g.newMember()
+	m.start()
+	g.awaitAnswers()
+	kafkatest.Withdraw(t, g.admin, on(kadm.OpRead, g.topic)) // while it runs
+	m.wantGivenUp("Read on topic " + g.topic + " is denied")
+}
+
+// A process that embeds a manager lives on when its rights are withdrawn: it answers, as
+// old as it is, says what is missing, and goes on once that is granted again.
+func TestAManagerOutlivesItsRights(t *testing.T) {
+	g := newGuarded(t)
+	kafkatest.Grant(t, g.admin, append(g.needed(), kafkatest.Right{Operation: kadm.OpWrite, Topic: g.topic})...)
+	processor := g.newMember()
+	processor.start()
+	m := g.manager(t.TempDir())
+	if err := m.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	read := kafkatest.Right{Operation: kadm.OpRead, Topic: g.table()}
+	kafkatest.Withdraw(t, g.admin, read)
+	g.await("the manager says what is missing", func() bool { return says(m, api.StateFailed, "Read on topic "+g.table()) })
+	if err := m.Ready(); err != nil {
+		t.Errorf("it answers no more: %v", err)
+	}
+	kafkatest.Grant(t, g.admin, read)
+	g.await("it is well again", func() bool { return says(m, api.StateRunning, "") })
+	if _, err := m.AddRemoteLogSegmentMetadata(t.Context(), g.large(24)); err != nil {
+		t.Error(err)
+	}
+}
+
+// says tells whether every partition is in the state, for the reason.
+func says(m *views.Manager, state api.State, reason string) bool {
+	return !slices.ContainsFunc(m.Status().Partitions, func(p api.PartitionStatus) bool {
+		told := ""
+		if p.Err != nil {
+			told = p.Err.Error()
+		}
+		return p.State != state || !strings.Contains(told, reason) || reason == "" && told != ""
+	})
+}
