@@ -187,10 +187,8 @@ func (i *instance) buildProducer(brokers []string, clientID string, hasher func(
 	if err != nil {
 		return nil, err
 	}
-	cfg := i.cfg.Kafka.ProducerTo(i.limits.rejected)
-	other, err := goka.ProducerBuilderWithConfig(cfg)(brokers, clientID, hasher)
+	other, err := i.buildOther(client, brokers, clientID, hasher)
 	if err != nil {
-		err = kafka.Denied(err, "IdempotentWrite", kafka.OnCluster())
 		i.giveUpIf(err) // goka wraps without unwrapping
 		return nil, errors.Join(err, client.Close())
 	}
@@ -200,6 +198,19 @@ func (i *instance) buildProducer(brokers []string, clientID string, hasher func(
 		RenewEvery: i.cfg.RenewEvery, Failed: i.giveUpIf,
 	})
 	return i.writer, nil
+}
+
+// buildOther returns the producer of the rejected events. Whether it may be idempotent is
+// asked before: goka would only tell it as a text.
+func (i *instance) buildOther(client sarama.Client, brokers []string, clientID string, hasher func() hash.Hash32) (goka.Producer, error) {
+	id, err := client.InitProducerID()
+	if err == nil && id.Err != sarama.ErrNoError {
+		err = kafka.Denied(id.Err, "IdempotentWrite", kafka.OnCluster())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return goka.ProducerBuilderWithConfig(i.cfg.Kafka.ProducerTo(i.limits.rejected))(brokers, clientID, hasher)
 }
 
 func (i *instance) buildStorage(topic string, p int32) (storage.Storage, error) {

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"fmt"
 	"hash"
 	"sync"
@@ -35,11 +36,15 @@ func (eventCodec) Decode(b []byte) (any, error) { return codec.DecodeRecord(b) }
 // newEmitter returns an emitter for the topic, whose batches are of limit bytes at most.
 func newEmitter(s kafka.Settings, topic kafka.Topic, limit int) (*goka.Emitter, error) {
 	cfg := s.ProducerTo(limit)
+	var failed error // goka wraps without unwrapping
 	build := func(brokers []string, _ string, hasher func() hash.Hash32) (goka.Producer, error) {
-		return newEventProducer(cfg, brokers, hasher, topic.Partitions)
+		p, err := newEventProducer(cfg, brokers, hasher, topic.Partitions)
+		failed = kafka.Denied(err, "IdempotentWrite", kafka.OnCluster())
+		return p, failed
 	}
-	return goka.NewEmitter(s.Bootstrap, goka.Stream(topic.Name), eventCodec{},
+	emitter, err := goka.NewEmitter(s.Bootstrap, goka.Stream(topic.Name), eventCodec{},
 		goka.WithEmitterHasher(codec.NewHasher), goka.WithEmitterProducerBuilder(build))
+	return emitter, cmp.Or(failed, err)
 }
 
 // eventProducer writes events as Kafka does: with a null key and no headers, on the

@@ -100,7 +100,7 @@ func (m *Manager) connect(ctx context.Context) error {
 		return err
 	}
 	m.emitter, err = newEmitter(m.cfg.Kafka, input, int(limit))
-	return kafka.Denied(err, "IdempotentWrite", kafka.OnCluster())
+	return err
 }
 
 // topics asks for both topics and returns what the state is made from now.

@@ -3,15 +3,18 @@
 package faults_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/integration/kafkatest"
+	"github.com/tieredlog/rlmm/processor"
 	"github.com/tieredlog/rlmm/views"
 )
 
@@ -141,6 +144,53 @@ func TestAManagerOutlivesItsRights(t *testing.T) {
 	if _, err := m.AddRemoteLogSegmentMetadata(t.Context(), g.large(24)); err != nil {
 		t.Error(err)
 	}
+}
+
+// A broker that forgets silent producers and their transactional ids at once: an owner
+// whose id it has forgotten gets another producer id when it renews its epoch, and goes
+// on.
+func TestForgottenProducersStartOver(t *testing.T) {
+	b := kafkatest.Start(t, kafkatest.WithProperty("transactional.id.expiration.ms", "1000"),
+		kafkatest.WithProperty("transaction.remove.expired.transaction.cleanup.interval.ms", "500"),
+		kafkatest.WithProperty("producer.id.expiration.ms", "500"),
+		kafkatest.WithProperty("producer.id.expiration.check.interval.ms", "200"))
+	w := newWorld(t, b.Bootstrap())
+	p, err := processor.New(processor.Config{
+		Kafka: w.settings(), MetadataTopic: w.topic, Group: w.group, DataDir: t.TempDir(),
+		CreateTopics: true, ReplicationFactor: 1, RenewEvery: 5 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	w.observe()
+	w.publishFor(time.Second)
+	var before int64
+	w.await("the owner has a producer id", func() bool { before = w.producerID(); return before > 0 })
+	w.await("the owner has another producer id, since its own was forgotten", func() bool { return w.producerID() > before })
+	w.publishFor(time.Second)
+	w.awaitAnswers()
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("it gave up: %v", err)
+	}
+	if sessions := p.Stats().Sessions; sessions != 1 {
+		t.Errorf("%d sessions, want that it went on", sessions)
+	}
+	w.verify()
+}
+
+// producerID is that of the owner of the table's first partition; 0 while the broker
+// knows none.
+func (w *world) producerID() (id int64) {
+	w.admin(func(ctx context.Context, admin *kadm.Client) error {
+		described, err := admin.DescribeTransactions(ctx, w.table()+"-0")
+		id = described[w.table()+"-0"].ProducerID
+		return err
+	})
+	return id
 }
 
 // says tells whether every partition is in the state, for the reason.
