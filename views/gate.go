@@ -8,7 +8,8 @@ import (
 
 // gate is shut or open, and tells those who wait when it opens.
 type gate struct {
-	open atomic.Bool
+	// period counts the openings and shuttings: it is odd while the gate is open.
+	period atomic.Uint64
 
 	mu     sync.Mutex
 	opened chan struct{} // closed while the gate is open
@@ -16,7 +17,17 @@ type gate struct {
 
 func newGate() *gate { return &gate{opened: make(chan struct{})} }
 
-func (g *gate) isOpen() bool { return g.open.Load() }
+func (g *gate) isOpen() bool { return g.period.Load()%2 == 1 }
+
+// enter returns the present period, for a reader that looks at what the gate guards and
+// asks afterwards whether it was within the period all the time.
+func (g *gate) enter() (period uint64, open bool) {
+	period = g.period.Load()
+	return period, period%2 == 1
+}
+
+// within tells whether the gate hasn't moved since enter.
+func (g *gate) within(period uint64) bool { return g.period.Load() == period }
 
 // whenOpen returns a channel that is closed once the gate is open.
 func (g *gate) whenOpen() <-chan struct{} {
@@ -28,9 +39,10 @@ func (g *gate) whenOpen() <-chan struct{} {
 func (g *gate) set(open bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.open.Swap(open) == open {
+	if g.isOpen() == open {
 		return
 	}
+	g.period.Add(1)
 	if open {
 		close(g.opened)
 	} else {

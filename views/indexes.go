@@ -2,6 +2,7 @@ package views
 
 import (
 	"errors"
+	"iter"
 	"sync"
 	"sync/atomic"
 
@@ -118,17 +119,22 @@ func (x *indexes) clear() { x.byPartition.Clear() }
 
 // snapshot returns the present state of a user partition.
 func (p *partition) snapshot(tip api.TopicIdPartition) (*index.Snapshot, error) {
-	if !p.ready.isOpen() {
+	period, open := p.ready.enter()
+	if !open {
 		return nil, p.notReady()
 	}
-	if i, ok := p.indexes.get(identityOf(tip)); ok {
-		return i.Snapshot(), nil
+	i, ok := p.indexes.get(identityOf(tip))
+	if !ok {
+		var err error
+		if i, err = p.buildIndex(tip); err != nil {
+			return nil, err
+		}
 	}
-	i, err := p.buildIndex(tip)
-	if err != nil {
-		return nil, err
+	s := i.Snapshot()
+	if !p.ready.within(period) {
+		return nil, p.notReady()
 	}
-	return i.Snapshot(), nil
+	return s, nil
 }
 
 func (p *partition) buildIndex(tip api.TopicIdPartition) (*index.Partition, error) {
@@ -151,8 +157,38 @@ func (p *partition) buildIndex(tip api.TopicIdPartition) (*index.Partition, erro
 	return i, nil
 }
 
-// flushed returns the store for a scan, with all that reads may see on disk. The scan
-// sees the rows as they are when it begins, and fails when the store is closed.
+// rows scans the store as it is when the scan begins. Not being ready, then or at any
+// time until the scan ends, is an error.
+func (p *partition) rows(start, limit []byte) iter.Seq2[codec.Row, error] {
+	return func(yield func(codec.Row, error) bool) {
+		period, _ := p.ready.enter()
+		s, err := p.flushed()
+		if err != nil {
+			yield(codec.Row{}, err)
+			return
+		}
+		for stored, err := range s.Rows(start, limit) {
+			row, err := decodeStored(stored, err)
+			if err != nil {
+				err = p.readError(err)
+			} else if !p.ready.within(period) {
+				err = p.notReady()
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func decodeStored(stored store.Row, err error) (codec.Row, error) {
+	if err != nil {
+		return codec.Row{}, err
+	}
+	return table.DecodeRow(string(stored.Key), stored.Value)
+}
+
+// flushed returns the store with all that reads may see on disk.
 func (p *partition) flushed() (*store.Store, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -217,7 +217,7 @@ func (p *partition) await(ctx context.Context, event api.RemoteLogMetadata, offs
 		if a == nil {
 			return at, &api.OutcomeUnknownError{Position: at}
 		}
-		if a.key != codec.EventKey(event) {
+		if !p.isTo(event, a) {
 			return at, p.timeout(at, f, errOtherEvent)
 		}
 		row, err := decodeRow(a.key, a.value)
@@ -229,6 +229,13 @@ func (p *partition) await(ctx context.Context, event api.RemoteLogMetadata, offs
 		p.progress.forget(offset, answers)
 		return at, p.timeout(at, f, context.Cause(ctx))
 	}
+}
+
+// isTo tells whether the answer is to the event: it lies under the event's key, or under
+// the partition's own when the row would have been too large.
+func (p *partition) isTo(event api.RemoteLogMetadata, a *answer) bool {
+	return a.key == codec.EventKey(event) ||
+		a.outcome == codec.OutcomeTooLarge && a.key == codec.RejectedKey(p.number)
 }
 
 // timeout is the end of a wait for an outcome, and what ended it.
@@ -315,18 +322,10 @@ func (p *partition) named(event api.RemoteLogMetadata) (api.RemoteLogMetadata, e
 
 // topicName is the name that the partition's rows carry; empty when there are none.
 func (p *partition) topicName(tip api.TopicIdPartition) (string, error) {
-	s, err := p.flushed()
-	if err != nil {
-		return "", err
-	}
 	start, limit := codec.PartitionRange(tip)
-	for r, err := range s.Rows(start, limit) {
+	for row, err := range p.rows(start, limit) {
 		if err != nil {
-			return "", p.readError(err)
-		}
-		row, err := table.DecodeRow(string(r.Key), r.Value)
-		if err != nil {
-			return "", p.readError(err)
+			return "", err
 		}
 		return rowTopic(row), nil
 	}

@@ -269,8 +269,30 @@ func (p *partition) belongs(ctx context.Context, r table.Record, offset int64) e
 	if err := table.CheckFenced(r, p.m.cfg.table(), p.number, offset); err != nil {
 		return err
 	}
-	if p.following && p.skips(r) {
-		return p.sameTable(ctx)
+	if !p.skips(r) {
+		return nil
+	}
+	if p.following {
+		if err := p.sameTable(ctx); err != nil {
+			return err
+		}
+	}
+	return p.overtaken()
+}
+
+// errOvertaken ends a view that was ready.
+var errOvertaken = errors.New("the table lacks answers: compaction was faster than the view")
+
+// overtaken makes the partition not ready, until it has caught up: where compaction took
+// answers, the rows come to a state that never was, with what happened last to one
+// segment and without what happened to another before.
+func (p *partition) overtaken() error {
+	if !p.ready.isOpen() {
+		return nil
+	}
+	p.ready.set(false)
+	if p.following {
+		return errOvertaken // nothing else would make it ready again
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func TestFailureOfAPublish(t *testing.T) {
 			if !errors.Is(got, tt.want) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
-			if tt.want != api.ErrInvalidArgument && !errors.Is(got, tt.err) {
+			if !errors.Is(tt.want, api.ErrInvalidArgument) && !errors.Is(got, tt.err) {
 				t.Errorf("%v doesn't say why", got)
 			}
 		})

@@ -6,7 +6,6 @@ import (
 
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
-	"github.com/tieredlog/rlmm/internal/table"
 	"github.com/tieredlog/rlmm/views/index"
 )
 
@@ -161,19 +160,11 @@ func (m *Manager) UserPartitions(ctx context.Context) ([]UserPartition, error) {
 }
 
 func (p *partition) userPartitions() ([]UserPartition, error) {
-	s, err := p.flushed()
-	if err != nil {
-		return nil, err
-	}
 	var found []UserPartition
 	var deleted identity // the partition whose deletion is finished: its own row comes first
-	for r, err := range s.Rows(nil, nil) {
+	for row, err := range p.rows(nil, nil) {
 		if err != nil {
-			return nil, p.readError(err)
-		}
-		row, err := table.DecodeRow(string(r.Key), r.Value)
-		if err != nil {
-			return nil, p.readError(err)
+			return nil, err
 		}
 		switch row.Kind {
 		case codec.RowPartition:

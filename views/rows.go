@@ -5,8 +5,6 @@ import (
 	"iter"
 
 	"github.com/tieredlog/rlmm/codec"
-	"github.com/tieredlog/rlmm/internal/store"
-	"github.com/tieredlog/rlmm/internal/table"
 )
 
 // Row is a row of the table, and where its events lie.
@@ -40,26 +38,10 @@ func (m *Manager) rowsOf(number int32) iter.Seq2[codec.Row, error] {
 			yield(codec.Row{}, notAssigned(number))
 			return
 		}
-		s, err := p.flushed()
-		if err != nil {
-			yield(codec.Row{}, err)
-			return
-		}
-		for stored, err := range s.Rows(nil, nil) {
-			row, err := decodeStored(stored, err)
-			if err != nil {
-				err = p.readError(err)
-			}
-			if !yield(row, err) || err != nil {
+		for row, err := range p.rows(nil, nil) {
+			if !yield(row, err) {
 				return
 			}
 		}
 	}
-}
-
-func decodeStored(stored store.Row, err error) (codec.Row, error) {
-	if err != nil {
-		return codec.Row{}, err
-	}
-	return table.DecodeRow(string(stored.Key), stored.Value)
 }

@@ -228,7 +228,7 @@ func TestClientDoesNotKnow(t *testing.T) {
 			}))
 			pos, err := c.PutRemotePartitionDeleteMetadata(t.Context(), api.RemotePartitionDeleteMetadata{TopicIdPartition: named})
 			for _, sentinel := range []error{api.ErrUnacknowledged, api.ErrIO, api.ErrTimeout} {
-				if errors.Is(err, sentinel) != (sentinel == test.want) {
+				if errors.Is(err, sentinel) != errors.Is(test.want, sentinel) {
 					t.Errorf("got %v, want %v alone", err, test.want)
 				}
 			}

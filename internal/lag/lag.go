@@ -121,9 +121,9 @@ func (t *Tracker) Status(applied int64, now time.Time) Status {
 
 // reach forgets the looks up to the last one that the reader has reached.
 func (t *Tracker) reach(applied int64) {
-	for n := len(t.waiting) - 1; n >= 0; n-- {
-		if t.waiting[n].Need <= applied {
-			t.current = t.waiting[n].At
+	for n, look := range slices.Backward(t.waiting) {
+		if look.Need <= applied {
+			t.current = look.At
 			t.waiting = slices.Delete(t.waiting, 0, n+1)
 			return
 		}
