@@ -168,3 +168,28 @@ func TestIterateIsGatedByReadiness(t *testing.T) {
 		}
 	}
 }
+
+// An iterator that isn't read on keeps nobody waiting, and shows the state that it began
+// with when it is.
+func TestAnIteratorThatRestsHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	m := iteratedManager(t, 3)
+	next, stop := iter.Pull2(m.Segments(t.Context(), iteratedTip, nil))
+	defer stop()
+	first, _, ok := next()
+	for n := uint64(3); n < 50; n++ {
+		add(t, m, n)
+	}
+	if got := collect(t, m.Segments(t.Context(), iteratedTip, nil)); len(got) != 50 {
+		t.Errorf("others see %d segments", len(got))
+	}
+	rest := 0
+	for _, err, more := next(); more; _, err, more = next() {
+		if rest++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !ok || first.ID.ID != iteratedSegment(0).ID.ID || rest != 2 {
+		t.Errorf("it began with %v and went on with %d more, want the 3 of its start", first.ID, rest)
+	}
+}
