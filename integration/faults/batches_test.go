@@ -91,14 +91,20 @@ func (w *world) publish(events ...api.RemoteLogMetadata) {
 func TestTooFewReplicasLoseNothing(t *testing.T) {
 	shortages := 0
 	trouble(t, func(w *world, members []*member) {
-		w.alterTable("min.insync.replicas", "2")
-		w.awaitStandstill()
-		w.pause(t.Context(), time.Second, 4*time.Second)
-		w.alterTable("min.insync.replicas", "1")
+		w.runShortOfReplicas()
 		shortages++
 		w.wantCalm(members, joins)
 	})
 	t.Logf("%d shortages", shortages)
+}
+
+// runShortOfReplicas has the table's batches refused for a while.
+func (w *world) runShortOfReplicas() {
+	w.t.Helper()
+	w.alterTable("min.insync.replicas", "2")
+	w.awaitStandstill()
+	w.pause(w.t.Context(), time.Second, 4*time.Second)
+	w.alterTable("min.insync.replicas", "1")
 }
 
 // awaitStandstill waits until nothing is written to the table for a moment.

@@ -224,3 +224,18 @@ func LastAnswered(records []*sarama.ConsumerMessage) int64 {
 	}
 	return last
 }
+
+// IsCompacted tells whether no key is twice among the table records below the offset.
+func IsCompacted(records []*sarama.ConsumerMessage, below int64) bool {
+	seen := map[string]bool{}
+	for _, m := range records {
+		if m.Offset >= below {
+			break
+		}
+		if seen[string(m.Key)] {
+			return false
+		}
+		seen[string(m.Key)] = true
+	}
+	return true
+}

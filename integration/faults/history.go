@@ -85,6 +85,9 @@ func decodeRow(key codec.Key, value string) (*codec.Row, error) {
 // Expected is what the metadata partition's input comes to.
 func (h *History) Expected(partition int32) Expected { return h.expected[partition] }
 
+// Input is the metadata partition's input.
+func (h *History) Input(partition int32) []*sarama.ConsumerMessage { return h.inputs[partition] }
+
 // Len is how many records the metadata partition's input has.
 func (h *History) Len(partition int32) int { return len(h.inputs[partition]) }
 

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"time"
+
+	"github.com/tieredlog/rlmm/api"
 )
 
 // lookAfter is the first look that began behind the time.
@@ -112,20 +115,52 @@ func (r *Recorder) CaughtUp(ctx context.Context) bool { return r.Behind(ctx) == 
 // Behind is what the manager says of a metadata partition that isn't caught up; nil when
 // all are.
 func (r *Recorder) Behind(ctx context.Context) error {
+	for _, tip := range r.onePerPartition() {
+		if err := r.behind(ctx, tip); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AwaitEach waits until the manager has said of each metadata partition that it is caught
+// up, of one after the other: under load it may not be so of all at the same time. It
+// returns what the manager says when the context ends first.
+func (r *Recorder) AwaitEach(ctx context.Context, pause time.Duration) error {
+	for _, tip := range r.onePerPartition() {
+		tick := time.NewTicker(pause)
+		defer tick.Stop()
+		for err := r.behind(ctx, tip); err != nil; err = r.behind(ctx, tip) {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// onePerPartition are user partitions, one for each metadata partition that has any.
+func (r *Recorder) onePerPartition() (tips []api.TopicIdPartition) {
 	done := map[int32]bool{}
 	for _, tip := range slices.Concat(r.o.UserPartitions, r.owned()) {
-		p := r.partitionOf(tip)
-		if done[p] {
-			continue
+		if p := r.partitionOf(tip); !done[p] {
+			done[p] = true
+			tips = append(tips, tip)
 		}
-		done[p] = true
-		yes, err := r.o.Manager.CaughtUp(ctx, tip)
-		if err == nil && !yes {
-			err = errors.New("not caught up")
-		}
-		if err != nil {
-			return fmt.Errorf("metadata partition %d: %w", p, err)
-		}
+	}
+	return tips
+}
+
+// behind is Behind for the user partition's metadata partition alone.
+func (r *Recorder) behind(ctx context.Context, tip api.TopicIdPartition) error {
+	yes, err := r.o.Manager.CaughtUp(ctx, tip)
+	if err == nil && !yes {
+		err = errors.New("not caught up")
+	}
+	if err != nil {
+		return fmt.Errorf("metadata partition %d: %w", r.partitionOf(tip), err)
 	}
 	return nil
 }

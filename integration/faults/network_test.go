@@ -4,6 +4,7 @@ package faults_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -25,30 +26,17 @@ var parts = []string{"FIRST", "SECOND", "MANAGER"}
 // and what checks have a direct connection.
 type network struct {
 	*world
-	wires   map[string]*faults.Wire
+	wires   wires
 	members []*member
 }
 
 func newNetwork(t *testing.T) *network {
 	t.Helper()
-	var listeners []kafkatest.Option
-	for _, part := range parts {
-		listeners = append(listeners, kafkatest.WithListener(part))
-	}
-	broker := kafkatest.Start(t, listeners...)
-	n := &network{world: newWorld(t, broker.Bootstrap()), wires: map[string]*faults.Wire{}}
-	for _, part := range parts {
-		l := broker.Listener(part)
-		wire, err := faults.NewWire(l.Advertised, l.Address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(wire.Close)
-		n.wires[part] = wire
-	}
+	broker, wires := startWired(t, parts)
+	n := &network{world: newWorld(t, broker.Bootstrap()), wires: wires}
 	for _, part := range parts[:2] {
 		m := n.newMember()
-		m.args[slices.Index(m.args, "--bootstrap")+1] = n.wires[part].Address()
+		m.connect(wires[part])
 		m.start()
 		n.members = append(n.members, m)
 	}
@@ -56,34 +44,72 @@ func newNetwork(t *testing.T) *network {
 	return n
 }
 
+// wires are parts' ways to the broker, by the parts' names.
+type wires map[string]*faults.Wire
+
+// startWired starts a broker that each of the parts reaches by a wire of its own.
+func startWired(t *testing.T, parts []string, more ...kafkatest.Option) (*kafkatest.Broker, wires) {
+	t.Helper()
+	for _, part := range parts {
+		more = append(more, kafkatest.WithListener(part))
+	}
+	broker, all := kafkatest.Start(t, more...), wires{}
+	for _, part := range parts {
+		l := broker.Listener(part)
+		wire, err := faults.NewWire(l.Advertised, l.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(wire.Close)
+		all[part] = wire
+	}
+	return broker, all
+}
+
+// connect has a command that isn't started yet reach the broker by the wire.
+func (m *member) connect(wire *faults.Wire) {
+	m.args[slices.Index(m.args, "--bootstrap")+1] = wire.Address()
+}
+
 func (n *network) throughWire(c *views.Config) {
 	c.Kafka.Bootstrap = []string{n.wires["MANAGER"].Address()}
 }
 
 // damage does one kind of damage to the wires of parts.
-func (n *network) damage(d faults.Damage, parts ...string) {
-	n.t.Helper()
+func (w wires) damage(t *testing.T, d faults.Damage, parts ...string) {
+	t.Helper()
 	for _, part := range parts {
-		if err := n.wires[part].Damage(d); err != nil {
-			n.t.Fatalf("%s: %v", part, err)
+		if err := w[part].Damage(d); err != nil {
+			t.Fatalf("%s: %v", part, err)
 		}
 	}
 }
 
-func (n *network) heal(parts ...string) {
-	n.t.Helper()
+func (w wires) heal(t *testing.T, parts ...string) {
+	t.Helper()
 	for _, part := range parts {
-		if err := n.wires[part].Heal(); err != nil {
-			n.t.Fatalf("%s: heal: %v", part, err)
+		if err := w[part].Heal(); err != nil {
+			t.Fatalf("%s: heal: %v", part, err)
 		}
 	}
+}
+
+// damageSome does some damage to one or more wires for a while, and tells which.
+func (w *world) damageSome(wires wires) (d faults.Damage, some []string) {
+	w.t.Helper()
+	parts := slices.Sorted(maps.Keys(wires))
+	some, d = w.someParts(parts), faults.Damages[w.random.IntN(len(faults.Damages))]
+	wires.damage(w.t, d, some...)
+	w.pause(w.t.Context(), 500*time.Millisecond, 6*time.Second)
+	wires.heal(w.t, some...)
+	return d, some
 }
 
 // someParts are one or more parts.
-func (n *network) someParts() []string {
-	some := []string{parts[n.random.IntN(len(parts))]}
+func (w *world) someParts(parts []string) []string {
+	some := []string{parts[w.random.IntN(len(parts))]}
 	for _, part := range parts {
-		if part != some[0] && n.random.IntN(3) == 0 {
+		if part != some[0] && w.random.IntN(3) == 0 {
 			some = append(some, part)
 		}
 	}
@@ -98,10 +124,7 @@ func TestDamagedConnectionsLoseNothing(t *testing.T) {
 	damages := map[faults.Damage]int{}
 	for ctx.Err() == nil {
 		n.pause(ctx, 200*time.Millisecond, 1500*time.Millisecond)
-		some, d := n.someParts(), faults.Damages[n.random.IntN(len(faults.Damages))]
-		n.damage(d, some...)
-		n.pause(ctx, 500*time.Millisecond, 6*time.Second)
-		n.heal(some...)
+		d, _ := n.damageSome(n.wires)
 		damages[d]++
 	}
 	t.Logf("published %d events, damages %v", <-published, damages)
@@ -123,9 +146,9 @@ func TestHalfOpenConnectionsAreGivenUp(t *testing.T) {
 	published := n.load(ctx, rate/5)
 	for _, some := range [][]string{parts[:2], parts[2:], parts} {
 		n.awaitEverything(m)
-		n.damage(faults.HalfOpen, some...)
+		n.wires.damage(t, faults.HalfOpen, some...)
 		n.pause(ctx, 4*time.Second, 5*time.Second)
-		n.heal(some...)
+		n.wires.heal(t, some...)
 		fleet, manager := n.awaitEverything(m)
 		t.Logf("%v were half-open; when the wires are whole answers go on after %v, mutations after %v", some, fleet, manager)
 	}

@@ -28,6 +28,9 @@ type observer struct {
 	dir  string
 	// manager is nil when it is in a process of its own.
 	manager *views.Manager
+	// what came out, once it is concluded
+	counts   faults.Counts
+	findings int
 	// close ends the manager, so that its store can be read.
 	close func()
 }
@@ -77,8 +80,22 @@ type server struct {
 // verify. It needs the table to be there.
 func (w *world) serve() *server {
 	w.t.Helper()
-	address := freeAddress(w.t)
-	m := w.newProcess("serve", "--http", address, "--allow-mutations")
+	m, address := w.newServe()
+	s := w.observeServer(m, address)
+	s.restart()
+	return s
+}
+
+// newServe is a server that isn't started yet, and its address.
+func (w *world) newServe() (m *member, address string) {
+	w.t.Helper()
+	address = freeAddress(w.t)
+	return w.newProcess("serve", "--http", address, "--allow-mutations"), address
+}
+
+// observeServer asks what will serve a manager of all partitions at the address.
+func (w *world) observeServer(m *member, address string) *server {
+	w.t.Helper()
 	client, err := rest.NewClient("http://"+address, nil)
 	if err != nil {
 		w.t.Fatal(err)
@@ -86,7 +103,6 @@ func (w *world) serve() *server {
 	s := &server{&observer{w: w, name: fmt.Sprint("server ", len(w.observers)), dir: m.dir, close: m.stop}, m}
 	w.record(s.observer, faults.Observed{Manager: client})
 	w.t.Cleanup(s.Stop)
-	s.restart()
 	return s
 }
 
@@ -141,7 +157,7 @@ func everyPartition() []int32 {
 // record begins to ask the observer's manager.
 func (w *world) record(o *observer, observed faults.Observed) {
 	observed.Name, observed.Partitions, observed.UserPartitions = o.name, partitions, faults.LoadPartitions()
-	observed.Ends, observed.Seed = w.ends, w.random.Uint64()
+	observed.Ends, observed.Seed, observed.MutateEvery = w.ends, w.random.Uint64(), w.mutateEvery
 	observed.Acknowledged = func(p int32) int64 { return w.acknowledged[p].Load() }
 	o.Recorder = faults.Record(observed)
 	w.observers = append(w.observers, o)
@@ -191,7 +207,8 @@ func (o *observer) conclude(history *faults.History) {
 	o.Stop()
 	o.close()
 	counts, findings := o.Judge(history)
-	if all := append(findings, final...); len(all) > 0 {
+	all := append(findings, final...)
+	if o.counts, o.findings = counts, len(all); len(all) > 0 {
 		o.w.t.Errorf("%s:\n%s", o.name, all)
 	}
 	o.w.t.Logf("%s: %+v, and %d at the end", o.name, counts, asked)

@@ -55,14 +55,22 @@ func (w *world) startMembers(n int) []*member {
 // enough.
 func (w *world) underLoad(trouble func(ctx context.Context)) {
 	w.t.Helper()
+	w.underLoadOf(rate, trouble)
+}
+
+// underLoadOf is underLoad with so many events a second. It returns how many there were.
+func (w *world) underLoadOf(rate int, trouble func(ctx context.Context)) (published int) {
+	w.t.Helper()
 	loading, stop := context.WithCancel(w.t.Context())
 	defer stop()
-	published := w.load(loading, rate)
+	loaded := w.load(loading, rate)
 	ctx, cancel := context.WithTimeout(loading, seconds(w.t))
 	defer cancel()
 	trouble(ctx)
 	stop()
-	w.t.Logf("published %d events", <-published)
+	published = <-loaded
+	w.t.Logf("published %d events", published)
+	return published
 }
 
 // again makes trouble until the context ends, and in the long form at least so often.
@@ -119,15 +127,22 @@ func TestKilledProcessorsLoseAndDoubleNothing(t *testing.T) {
 	t.Logf("%d kills", kills)
 }
 
+// beyondSession is longer than the fleet's sessions last.
+const beyondSession = 7 * time.Second
+
+// standStill pauses the process for a random time.
+func (m *member) standStill(least, most time.Duration) {
+	m.signal(syscall.SIGSTOP)
+	m.w.pause(m.w.t.Context(), least, most)
+	m.signal(syscall.SIGCONT)
+}
+
 // An owner that is paused past its session goes on writing when it wakes up. Its
 // records must be refused.
 func TestPausedOwnersAreRefused(t *testing.T) {
 	pauses := 0
 	troubleAtLeast(t, 6, func(w *world, members []*member) {
-		m := members[w.random.IntN(len(members))]
-		m.signal(syscall.SIGSTOP)
-		w.pause(t.Context(), 7*time.Second, 9*time.Second) // past the session timeout
-		m.signal(syscall.SIGCONT)
+		members[w.random.IntN(len(members))].standStill(beyondSession, beyondSession+2*time.Second)
 		pauses++
 	})
 	t.Logf("%d pauses", pauses)
@@ -143,15 +158,21 @@ func TestKilledBrokerLosesNothing(t *testing.T) {
 	w.underLoad(func(ctx context.Context) {
 		w.again(ctx, 5, func() {
 			w.pause(t.Context(), 4*time.Second, 8*time.Second)
-			broker.Kill(t)
-			w.pause(t.Context(), 100*time.Millisecond, 3*time.Second)
-			broker.Restart(t)
+			w.crash(broker)
 			w.awaitAnswersBehind(0)
 			kills++
 		})
 	})
 	w.conclude(members)
 	t.Logf("%d kills", kills)
+}
+
+// crash kills the broker and starts it again after a while.
+func (w *world) crash(broker *kafkatest.Broker) {
+	w.t.Helper()
+	broker.Kill(w.t)
+	w.pause(w.t.Context(), 100*time.Millisecond, 3*time.Second)
+	broker.Restart(w.t)
 }
 
 // answered tells whether the table has an answer to the partition's last input record.

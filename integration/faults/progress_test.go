@@ -36,3 +36,13 @@ func TestLongestStall(t *testing.T) {
 		}
 	}
 }
+
+func TestIsCompacted(t *testing.T) {
+	var records []*sarama.ConsumerMessage
+	for offset, key := range []string{"a", "b", "c", "a"} {
+		records = append(records, &sarama.ConsumerMessage{Offset: int64(offset), Key: []byte(key)})
+	}
+	if !IsCompacted(records, 3) || IsCompacted(records, 4) || !IsCompacted(nil, 9) {
+		t.Error("a key is twice below 4, none below 3")
+	}
+}

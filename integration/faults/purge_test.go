@@ -5,11 +5,10 @@ package faults_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -27,38 +26,54 @@ import (
 const purgingVerb = "purging-processor"
 
 // runPurging is that processor.
-func runPurging(bootstrap, topic, group, dir string) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	p, err := processor.New(processor.Config{
-		Kafka:         processor.Kafka{Bootstrap: []string{bootstrap}, SessionTimeout: 6 * time.Second},
-		MetadataTopic: topic, Group: group, DataDir: dir, CreateTopics: true, ReplicationFactor: 1,
-		PurgeAfter: time.Millisecond, MaintainEvery: 500 * time.Millisecond,
-	})
+func runPurging(ctx context.Context, args []string) error {
+	p, err := newPurging(args)
 	if err != nil {
 		return err
 	}
 	return p.Run(ctx)
 }
 
+// newPurging is made of a broker's address, the topic, the group and a data folder.
+func newPurging(args []string) (*processor.Processor, error) {
+	return processor.New(processor.Config{
+		Kafka:         processor.Kafka{Bootstrap: args[:1], SessionTimeout: 6 * time.Second},
+		MetadataTopic: args[1], Group: args[2], DataDir: args[3], CreateTopics: true, ReplicationFactor: 1,
+		PurgeAfter: time.Millisecond, MaintainEvery: 500 * time.Millisecond,
+	})
+}
+
 // purging is a member that purges all the time.
 func (w *world) purging() *member {
 	w.t.Helper()
-	m := w.newProcess(purgingVerb)
-	m.program, m.args = os.Args[0], []string{purgingVerb, w.bootstrap[0], w.topic, w.group, m.dir}
+	m := w.newProgram(purgingVerb, w.bootstrap[0])
 	w.dirs = append(w.dirs, m.dir)
 	return m
 }
 
-// createForgetfulTable creates the table so that tombstones go as soon as they may, and
-// all else that compaction takes a few seconds after it was written.
-func (w *world) createForgetfulTable() {
+// newProgram is one of this binary's programs that isn't started yet; all take a broker's
+// address, the topic, the group and a data folder, some take more.
+func (w *world) newProgram(verb, bootstrap string, more ...string) *member {
 	w.t.Helper()
+	m := w.newProcess(verb)
+	m.program, m.args = os.Args[0], append([]string{verb, bootstrap, w.topic, w.group, m.dir}, more...)
+	return m
+}
+
+// compacting has a table compacted all the time, a few seconds after it is written.
+var compacting = map[string]string{"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.001", "max.compaction.lag.ms": "2001"}
+
+// notCompacting undoes compacting.
+var notCompacting = map[string]string{"segment.ms": "604800000", "min.cleanable.dirty.ratio": "1", "max.compaction.lag.ms": "604800000"}
+
+// createForgetfulTable creates the table so that compaction takes tombstones as soon as
+// it may.
+func (w *world) createForgetfulTable(settings map[string]string) {
+	w.t.Helper()
+	settings = maps.Clone(settings)
+	maps.Copy(settings, map[string]string{"cleanup.policy": "compact", "delete.retention.ms": "0", "min.compaction.lag.ms": "2000"})
 	configs := map[string]*string{}
-	for k, v := range map[string]string{
-		"cleanup.policy": "compact", "delete.retention.ms": "0", "segment.ms": "1000",
-		"min.cleanable.dirty.ratio": "0.001", "min.compaction.lag.ms": "2000", "max.compaction.lag.ms": "2001",
-	} {
+	for k, v := range settings {
 		configs[k] = &v
 	}
 	w.admin(func(ctx context.Context, admin *kadm.Client) error {
@@ -71,6 +86,7 @@ func (w *world) createForgetfulTable() {
 type tap struct {
 	mu      sync.Mutex
 	records map[int32][]*sarama.ConsumerMessage
+	last    [partitions]int64 // answered
 }
 
 func (w *world) tap() *tap {
@@ -87,15 +103,48 @@ func (w *world) tap() *tap {
 			w.t.Fatal(err)
 		}
 		w.t.Cleanup(func() { _ = pc.Close() })
+		t.last[p] = -1
+		go func() {
+			for range pc.Errors() { // it goes on by itself
+			}
+		}()
 		go func() {
 			for m := range pc.Messages() {
-				t.mu.Lock()
-				t.records[p] = append(t.records[p], m)
-				t.mu.Unlock()
+				t.add(m)
 			}
 		}()
 	}
 	return t
+}
+
+func (t *tap) add(m *sarama.ConsumerMessage) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := m.Partition
+	t.records[p] = append(t.records[p], m)
+	t.last[p] = max(t.last[p], faults.LastAnswered([]*sarama.ConsumerMessage{m}))
+}
+
+// answered is the greatest offset of the partition's input that is answered, −1 is none.
+func (t *tap) answered(p int32) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last[p]
+}
+
+// longestStall is the longest time without an answer since then.
+func (t *tap) longestStall(since time.Time) faults.Stall {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	recent := map[int32][]*sarama.ConsumerMessage{}
+	for p, all := range t.records {
+		i := len(all)
+		for i > 0 && !all[i-1].Timestamp.Before(since) {
+			i--
+		}
+		recent[p] = all[i:]
+	}
+	return faults.LongestStall(recent, since, time.Now())
 }
 
 // upTo returns the partition's records below the end, once they are there.
@@ -117,7 +166,7 @@ func (t *tap) upTo(w *world, p int32, end int64) []*sarama.ConsumerMessage {
 func TestPurgedAndCompactedTable(t *testing.T) {
 	broker := kafkatest.Start(t, kafkatest.WithProperty("log.cleaner.backoff.ms", "200"))
 	w := newWorld(t, broker.Bootstrap())
-	w.createForgetfulTable()
+	w.createForgetfulTable(compacting)
 	tap := w.tap()
 	members := []*member{w.purging(), w.purging(), w.purging()}
 	for _, m := range members {
@@ -133,10 +182,7 @@ func TestPurgedAndCompactedTable(t *testing.T) {
 	pauses := 0
 	w.underLoad(func(ctx context.Context) {
 		w.again(ctx, 6, func() {
-			m := members[w.random.IntN(2)]
-			m.signal(syscall.SIGSTOP)
-			w.pause(t.Context(), 7*time.Second, 9*time.Second) // past the session timeout
-			m.signal(syscall.SIGCONT)
+			members[w.random.IntN(2)].standStill(beyondSession, beyondSession+2*time.Second)
 			pauses++
 			w.pause(t.Context(), time.Second, 3*time.Second)
 		})
@@ -151,7 +197,7 @@ func TestPurgedAndCompactedTable(t *testing.T) {
 	for _, m := range members {
 		m.stop()
 	}
-	history := w.verifyPurged(tap)
+	history, _ := w.verifyPurged(tap)
 	if _, findings := stopped.Judge(history); len(findings) > 0 {
 		t.Errorf("the view that stopped: %s", findings)
 	}
@@ -171,9 +217,12 @@ func (w *world) awaitCompacted(tap *tap) {
 	}
 }
 
+// purged is how much verifyPurged has checked.
+type purged struct{ written, left, inputs, answers, fences, purges, stores int }
+
 // verifyPurged is verify for a table that was purged and compacted. It returns what the
 // input came to.
-func (w *world) verifyPurged(tap *tap) *faults.History {
+func (w *world) verifyPurged(tap *tap) (*faults.History, purged) {
 	w.t.Helper()
 	history := w.history()
 	for _, o := range w.observers {
@@ -182,28 +231,28 @@ func (w *world) verifyPurged(tap *tap) *faults.History {
 	for _, o := range w.observers {
 		o.conclude(history)
 	}
-	var written, left, answers, purges, stores int
+	var n purged
 	for p := range int32(partitions) {
 		records := tap.upTo(w, p, w.end(w.table(), p))
-		replay, findings := faults.CheckPurgedTable(p, partitions, records, w.read(w.topic, p))
+		replay, findings := faults.CheckPurgedTable(p, partitions, records, history.Input(p))
 		scratch := w.read(w.table(), p)
 		findings = append(findings, faults.Diff(fmt.Sprintf("table %d", p), replay.Rows, faults.RowsOf(scratch))...)
 		for _, dir := range w.stores(p) {
 			rows, at := w.local(dir)
-			stores++
+			n.stores++
 			findings = append(findings, faults.Diff(fmt.Sprintf("store %s at %d", dir, at), replay.At(at), rows)...)
 		}
 		if len(findings) > 0 {
 			w.t.Errorf("partition %d:\n%s", p, findings)
 		}
-		written, left, answers, purges = written+len(records), left+len(scratch), answers+replay.Answers, purges+replay.Purges
+		n.written, n.left, n.inputs = n.written+len(records), n.left+len(scratch), n.inputs+history.Len(p)
+		n.answers, n.fences, n.purges = n.answers+replay.Answers, n.fences+replay.Fences, n.purges+replay.Purges
 	}
-	if purges == 0 {
+	if n.purges == 0 {
 		w.t.Error("nothing was purged")
 	}
-	w.t.Logf("verified: %d table records, %d of them left, %d answers, %d purges, %d local stores, %d of them rebuilt",
-		written, left, answers, purges, stores, w.rebuilt())
-	return history
+	w.t.Logf("verified: %+v, %d stores rebuilt", n, w.rebuilt())
+	return history, n
 }
 
 // rebuilt is how many stores were moved aside.

@@ -99,21 +99,23 @@ func (q query) of(s State) text {
 	return segmentText(m, found)
 }
 
+// String is the question's name in the contract.
+func (k kind) String() string {
+	return [kinds]string{
+		"RemoteLogSegmentMetadata", "HighestOffsetForEpoch", "ListRemoteLogSegments", "ListRemoteLogSegmentsByEpoch",
+		"RemoteLogSize", "NextSegmentWithTxnIndex",
+	}[k]
+}
+
 // String is the question in the contract's words.
 func (q query) String() string {
 	switch q.kind {
-	case findSegment:
-		return fmt.Sprintf("RemoteLogSegmentMetadata(%s, %d, %d)", q.tip, q.epoch, q.offset)
-	case highestOffset:
-		return fmt.Sprintf("HighestOffsetForEpoch(%s, %d)", q.tip, q.epoch)
 	case listSegments:
-		return fmt.Sprintf("ListRemoteLogSegments(%s)", q.tip)
-	case listByEpoch:
-		return fmt.Sprintf("ListRemoteLogSegmentsByEpoch(%s, %d)", q.tip, q.epoch)
-	case logSize:
-		return fmt.Sprintf("RemoteLogSize(%s, %d)", q.tip, q.epoch)
+		return fmt.Sprintf("%s(%s)", q.kind, q.tip)
+	case findSegment, nextTxn:
+		return fmt.Sprintf("%s(%s, %d, %d)", q.kind, q.tip, q.epoch, q.offset)
 	}
-	return fmt.Sprintf("NextSegmentWithTxnIndex(%s, %d, %d)", q.tip, q.epoch, q.offset)
+	return fmt.Sprintf("%s(%s, %d)", q.kind, q.tip, q.epoch)
 }
 
 const none text = "none"

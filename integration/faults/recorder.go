@@ -31,6 +31,9 @@ type Observed struct {
 	// Seed makes the queries and mutations, and the ids of what is added: two recorders
 	// on a topic need two seeds.
 	Seed uint64
+	// MutateEvery is how long each of its mutators waits from one mutation to the next;
+	// zero and less is 50 ms.
+	MutateEvery time.Duration
 }
 
 // keptAnswers is how many answers a recorder keeps to be judged, chosen evenly among all.
@@ -42,7 +45,7 @@ const (
 	mutators    = 3
 	askEvery    = 4 * time.Millisecond
 	lookEvery   = 50 * time.Millisecond
-	mutateEvery = 50 * time.Millisecond
+	mutateEvery = 50 * time.Millisecond // unless Observed says otherwise
 	askTimeout  = 20 * time.Second
 )
 
@@ -94,6 +97,9 @@ type look struct {
 
 // Record begins to ask. Stop ends it.
 func Record(o Observed) *Recorder {
+	if o.MutateEvery <= 0 {
+		o.MutateEvery = mutateEvery
+	}
 	r := newRecorder(o)
 	asking, stopAsking := context.WithCancel(context.Background())
 	mutating, stopMutating := context.WithCancel(context.Background())
@@ -105,7 +111,7 @@ func Record(o Observed) *Recorder {
 	r.asking.Go(func() { every(asking, askEvery, func() { r.askCaughtUp(asking) }) })
 	for i := range mutators {
 		m := newMutator(r, i)
-		r.mutating.Go(func() { every(mutating, mutateEvery, func() { m.mutate(context.WithoutCancel(mutating)) }) })
+		r.mutating.Go(func() { every(mutating, o.MutateEvery, func() { m.mutate(context.WithoutCancel(mutating)) }) })
 	}
 	return r
 }

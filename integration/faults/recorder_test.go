@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -187,6 +188,11 @@ func TestNotReadyIsNoFinding(t *testing.T) {
 	if err := b.Behind(context.Background()); !errors.Is(err, api.ErrNotReady) {
 		t.Errorf("a manager that is never ready again is caught up: %v", err)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.AwaitEach(ctx, time.Second); !errors.Is(err, api.ErrNotReady) {
+		t.Errorf("a manager that is never ready again was caught up: %v", err)
+	}
 }
 
 func TestAnUnheardErrorIsFound(t *testing.T) {
@@ -320,7 +326,7 @@ func TestRecordAllTheTime(t *testing.T) {
 	if len(f) > 0 || counts.Mutations == 0 || counts.CaughtUp == 0 {
 		t.Errorf("counted %+v, found\n%s", counts, f)
 	}
-	if err := r.Behind(t.Context()); err != nil {
+	if err := cmp.Or(r.Behind(t.Context()), r.AwaitEach(t.Context(), time.Second)); err != nil {
 		t.Error(err)
 	}
 }

@@ -302,12 +302,7 @@ func TestTruncationBelowAppliedChangesNothing(t *testing.T) {
 	w.underLoad(func(ctx context.Context) {
 		w.again(ctx, 3, func() {
 			w.pause(t.Context(), 2*time.Second, 4*time.Second)
-			w.cutHead(func(p int32, start, _ int64) int64 {
-				applied := faults.LastAnswered(w.read(w.table(), p))
-				below := start + w.random.Int64N(max(1, applied-start))
-				w.keepHead(p, below)
-				return below
-			})
+			w.cutApplied(func(p int32) int64 { return faults.LastAnswered(w.read(w.table(), p)) })
 			cuts++
 		})
 	})
@@ -318,6 +313,16 @@ func TestTruncationBelowAppliedChangesNothing(t *testing.T) {
 		}
 	}
 	t.Logf("%d cuts", cuts)
+}
+
+// cutApplied deletes some of what is applied from each partition's head.
+func (w *world) cutApplied(applied func(p int32) int64) {
+	w.t.Helper()
+	w.cutHead(func(p int32, start, _ int64) int64 {
+		below := start + w.random.Int64N(max(1, applied(p)-start))
+		w.keepHead(p, below)
+		return below
+	})
 }
 
 // The head of the input is deleted beyond what is applied: that is a gap. It is told, the

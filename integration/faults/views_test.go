@@ -4,7 +4,6 @@ package faults_test
 
 import (
 	"context"
-	"syscall"
 	"testing"
 	"time"
 
@@ -28,9 +27,7 @@ func TestKilledViewsNeverAnswerFalsely(t *testing.T) {
 func TestPausedViewsNeverAnswerFalsely(t *testing.T) {
 	pauses := 0
 	viewTrouble(t, 6, func(s *server) {
-		s.signal(syscall.SIGSTOP)
-		s.observer.w.pause(t.Context(), 3*time.Second, 9*time.Second)
-		s.signal(syscall.SIGCONT)
+		s.standStill(3*time.Second, 9*time.Second)
 		pauses++
 	})
 	t.Logf("%d pauses", pauses)

@@ -9,10 +9,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -34,9 +36,17 @@ const (
 	patience   = 3 * time.Minute
 )
 
+// programs are what this binary does instead of testing when its first argument says so,
+// with the others, until it gets SIGTERM: parts with what no setting of the command brings.
+var programs = map[string]func(ctx context.Context, args []string) error{
+	purgingVerb: runPurging,
+}
+
 func TestMain(m *testing.M) {
-	if len(os.Args) == 6 && os.Args[1] == purgingVerb {
-		if err := runPurging(os.Args[2], os.Args[3], os.Args[4], os.Args[5]); err != nil {
+	if run, ok := programs[strings.Join(os.Args[1:min(2, len(os.Args))], "")]; ok {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		if err := run(ctx, os.Args[2:]); err != nil {
 			panic(err)
 		}
 		return
@@ -85,6 +95,7 @@ func seed(t *testing.T) uint64 {
 // world is a fleet on a topic of its own, and what is done to it.
 type world struct {
 	t         *testing.T
+	seed      uint64
 	random    *rand.Rand
 	bootstrap []string
 	topic     string
@@ -92,8 +103,13 @@ type world struct {
 	client    sarama.Client
 	dirs      []string // of all processors ever
 	observers []*observer
+	// mutateEvery is the observers' pause between mutations; 0 is a recorder's default.
+	mutateEvery time.Duration
 	// cut is what was on the head of the input before it was cut off, by partition.
 	cut map[int32][]*sarama.ConsumerMessage
+
+	// loading is held while a load publishes; who holds it has loads wait.
+	loading sync.Mutex
 
 	// acknowledged is, for each partition, the greatest offset that a load's publish was
 	// acknowledged at.
@@ -103,8 +119,9 @@ type world struct {
 func newWorld(t *testing.T, bootstrap []string) *world {
 	t.Helper()
 	id := strings.Trim(api.RandomUUID().String(), "-_")
+	seed := seed(t)
 	w := &world{
-		t: t, random: rand.New(rand.NewPCG(seed(t), 0)), bootstrap: bootstrap,
+		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), bootstrap: bootstrap,
 		topic: "rlmm-fault-" + id, group: "rlmm-fault-" + id,
 	}
 	for p := range w.acknowledged {
@@ -220,10 +237,12 @@ func (w *world) load(ctx context.Context, rate int) <-chan int {
 			for range max(1, rate/50) {
 				batch = append(batch, events.Next(w.topic))
 			}
+			w.loading.Lock()
 			if err := producer.SendMessages(batch); err == nil {
 				n += len(batch)
 				w.acknowledge(batch)
 			}
+			w.loading.Unlock()
 		}
 		published <- n
 	}()
