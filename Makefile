@@ -20,7 +20,7 @@ export VERSION
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev test race integration fuzz bench bench-peer bench-peer-quick fmt fmt-check lint vuln up down clean
+.PHONY: help build dev test race integration soak fuzz bench bench-peer bench-peer-quick fmt fmt-check lint vuln up down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -42,6 +42,13 @@ race: ## run them with the race detector (needs a C compiler)
 integration: export KAFKA_BOOTSTRAP_SERVERS ?= $(shell docker compose port kafka 9092 2>/dev/null | grep -E ':[1-9][0-9]*$$')
 integration: ## run the tests against a real Apache Kafka
 	go test -tags integration -count=1 -timeout 20m ./integration/...
+
+# A fleet and its views under every fault at random, on a broker that the test starts; what
+# came out goes to soak.json. RLMM_SEED makes the same faults again.
+soak: export RLMM_FAULT_SECONDS ?= 600
+soak: export RLMM_SOAK_REPORT ?= $(CURDIR)/soak.json
+soak: ## break everything at random for ten minutes, on a real Apache Kafka
+	go test -tags integration -count=1 -timeout 60m -v -run '^TestSoak$$' ./integration/faults
 
 # Go fuzzes one target of one package at a time, so look them up and take them in turn.
 fuzz: ## run each fuzz target for FUZZTIME

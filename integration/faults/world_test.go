@@ -39,7 +39,9 @@ const (
 // programs are what this binary does instead of testing when its first argument says so,
 // with the others, until it gets SIGTERM: parts with what no setting of the command brings.
 var programs = map[string]func(ctx context.Context, args []string) error{
-	purgingVerb: runPurging,
+	purgingVerb:       runPurging,
+	keptProcessorVerb: runKeptProcessor,
+	keptViewVerb:      runKeptView,
 }
 
 func TestMain(m *testing.M) {
