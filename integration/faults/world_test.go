@@ -45,10 +45,10 @@ var programs = map[string]func(ctx context.Context, args []string) error{
 }
 
 func TestMain(m *testing.M) {
-	if run, ok := programs[strings.Join(os.Args[1:min(2, len(os.Args))], "")]; ok {
+	if len(os.Args) > 1 && programs[os.Args[1]] != nil {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
-		if err := run(ctx, os.Args[2:]); err != nil {
+		if err := programs[os.Args[1]](ctx, os.Args[2:]); err != nil {
 			panic(err)
 		}
 		return
