@@ -41,7 +41,7 @@ race: ## run them with the race detector (needs a C compiler)
 # else on a broker that the tests start themselves (needs Java 17 and Maven).
 integration: export KAFKA_BOOTSTRAP_SERVERS ?= $(shell docker compose port kafka 9092 2>/dev/null | grep -E ':[1-9][0-9]*$$')
 integration: ## run the tests against a real Apache Kafka
-	go test -tags integration -count=1 -timeout 20m ./integration/...
+	go test -tags integration -count=1 -timeout 60m ./integration/...
 
 # A fleet and its views under every fault at random, on a broker that the test starts; what
 # came out goes to soak.json. RLMM_SEED makes the same faults again.
@@ -79,7 +79,7 @@ fmt-check: $(GOFUMPT) ## fail when `make fmt` would change a file
 		{ printf 'not formatted, run make fmt:\n%s\n' "$$unformatted"; exit 1; }
 
 lint: $(GOLANGCI_LINT) ## run the linters
-	$(GOLANGCI_LINT) run ./...
+	$(GOLANGCI_LINT) run --allow-parallel-runners ./...
 
 vuln: $(GOVULNCHECK) ## look for known vulnerabilities in what the code calls
 	$(GOVULNCHECK) ./...
