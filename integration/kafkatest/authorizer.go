@@ -3,6 +3,7 @@ package kafkatest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -20,7 +21,7 @@ func WithAuthorizer() Option {
 	return func(o *options) {
 		o.direct = append(o.direct, adminListener)
 		jaas := `org.apache.kafka.common.security.plain.PlainLoginModule required username="admin" password="admin" user_admin="admin";`
-		for key, value := range map[string]string{
+		maps.Copy(o.properties, map[string]string{
 			"listener.security.protocol.map":                   "PLAINTEXT:PLAINTEXT,ADMIN:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
 			"inter.broker.listener.name":                       adminListener,
 			"sasl.enabled.mechanisms":                          "PLAIN",
@@ -31,9 +32,7 @@ func WithAuthorizer() Option {
 			"listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
 			"authorizer.class.name":                            "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
 			"super.users":                                      "User:admin",
-		} {
-			o.properties[key] = value
-		}
+		})
 	}
 }
 
