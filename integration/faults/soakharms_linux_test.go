@@ -100,10 +100,13 @@ func (s *soak) compact() {
 	for setting, value := range compacting {
 		s.alterTable(setting, value)
 	}
-	for p := range int32(partitions) {
-		end := s.end(s.table(), p)
+	ends := make([]int64, partitions)
+	for p := range ends {
+		ends[p] = s.end(s.table(), int32(p))
+	}
+	for p, end := range ends {
 		s.await(fmt.Sprintf("table %d is compacted up to %d", p, end), func() bool {
-			return faults.IsCompacted(s.read(s.table(), p), end)
+			return faults.IsCompacted(s.read(s.table(), int32(p)), end)
 		})
 	}
 	for setting, value := range notCompacting {
