@@ -161,7 +161,7 @@ func (i *instance) options() []goka.ProcessorOption {
 		goka.WithPartitionChannelSize(256),
 		goka.WithLogger(kafka.GokaLogger{Logger: i.log}),
 		goka.WithConsumerSaramaBuilder(func([]string, string) (sarama.Consumer, error) {
-			return sarama.NewConsumerFromClient(i.cluster.Client())
+			return i.cluster.NewConsumer()
 		}),
 		goka.WithTopicManagerBuilder(func([]string) (goka.TopicManager, error) {
 			return kafka.TopicManager{Cluster: i.cluster}, nil

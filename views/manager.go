@@ -96,7 +96,7 @@ func (m *Manager) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.consumer, err = sarama.NewConsumerFromClient(m.cluster.Client()); err != nil {
+	if m.consumer, err = m.cluster.NewConsumer(); err != nil {
 		return err
 	}
 	m.emitter, err = newEmitter(m.cfg.Kafka, input, int(limit))
@@ -105,13 +105,17 @@ func (m *Manager) connect(ctx context.Context) error {
 
 // topics asks for both topics and returns what the state is made from now.
 func (m *Manager) topics(ctx context.Context) (input kafka.Topic, id store.Identity, err error) {
-	if input, err = m.cluster.Topic(ctx, m.cfg.MetadataTopic); err != nil {
+	seen, err := m.cluster.Look(ctx, m.cfg.MetadataTopic, m.cfg.table())
+	if err != nil {
+		return input, id, err
+	}
+	if input, err = seen.Topic(m.cfg.MetadataTopic); err != nil {
 		return input, id, err
 	}
 	if m.partitions != 0 && input.Partitions != m.partitions {
 		return input, id, kafka.PartitionCountError(input, m.partitions)
 	}
-	rows, err := m.cluster.Topic(ctx, m.cfg.table())
+	rows, err := seen.Topic(m.cfg.table())
 	if err != nil {
 		return input, id, fmt.Errorf("%w (a processor creates it)", err)
 	}

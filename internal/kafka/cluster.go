@@ -18,6 +18,10 @@ type Cluster struct {
 	adminClient sarama.Client // client itself unless admins have settings of their own
 	admin       sarama.ClusterAdmin
 	id          string
+
+	offsets  *offsets
+	topics   *shared[string, metadataAnswer]
+	settings *shared[topicSetting, settingsAnswer]
 }
 
 // Connect opens a connection to the cluster; Close ends it.
@@ -29,7 +33,9 @@ func Connect(ctx context.Context, s Settings) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %v: %w", s.Bootstrap, err)
 	}
-	c := &Cluster{client: client, adminClient: client}
+	c := &Cluster{client: client, adminClient: client, offsets: newOffsets(client)}
+	c.topics = &shared[string, metadataAnswer]{ask: c.askTopics}
+	c.settings = &shared[topicSetting, settingsAnswer]{ask: c.askSettings}
 	if err := c.identify(ctx, s); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -47,7 +53,7 @@ func (c *Cluster) identify(ctx context.Context, s Settings) (err error) {
 	if c.admin, err = sarama.NewClusterAdminFromClient(c.adminClient); err != nil {
 		return err
 	}
-	meta, err := c.metadata(ctx)
+	meta, err := c.request(ctx, []string{""}) // none: an empty list would ask for all
 	if err != nil {
 		return fmt.Errorf("read the cluster id: %w", err)
 	}
@@ -69,6 +75,22 @@ func (c *Cluster) Close() error {
 // cluster.
 func (c *Cluster) Client() sarama.Client { return c.client }
 
+// NewConsumer returns a consumer over the cluster's connections, which it leaves open.
+// Partitions that it begins to consume together are asked about together.
+func (c *Cluster) NewConsumer() (sarama.Consumer, error) {
+	return sarama.NewConsumerFromClient(sharingClient{c.client, c.offsets})
+}
+
+// sharingClient asks for offsets with others.
+type sharingClient struct {
+	sarama.Client
+	offsets *offsets
+}
+
+func (c sharingClient) GetOffset(topic string, partition int32, at int64) (int64, error) {
+	return c.offsets.of(context.Background(), topic, partition, at)
+}
+
 // ID is Kafka's cluster id.
 func (c *Cluster) ID() string { return c.id }
 
@@ -83,30 +105,25 @@ func (c *Cluster) StartOffset(ctx context.Context, topic string, partition int32
 }
 
 func (c *Cluster) offset(ctx context.Context, topic string, partition int32, at int64) (int64, error) {
-	o, err := call(ctx, func() (int64, error) { return c.client.GetOffset(topic, partition, at) })
+	o, err := c.offsets.of(ctx, topic, partition, at)
 	if err != nil {
 		return 0, fmt.Errorf("offsets of %s/%d: %w", topic, partition, Denied(err, "Describe", OnTopic(topic)))
 	}
 	return o, nil
 }
 
-// metadata asks any broker for the metadata of the topics. The answer is new: the
-// client's own cache knows neither ids nor deletions.
-func (c *Cluster) metadata(ctx context.Context, topics ...string) (*sarama.MetadataResponse, error) {
-	if len(topics) == 0 {
-		topics = []string{""} // none: an empty list would ask for all
-	}
-	return c.request(ctx, topics)
+// request asks any broker for the metadata of the topics, nil for all. The answer is new:
+// the client's own cache knows neither ids nor deletions.
+func (c *Cluster) request(ctx context.Context, topics []string) (*sarama.MetadataResponse, error) {
+	return call(ctx, func() (*sarama.MetadataResponse, error) { return c.anyBroker(topics) })
 }
 
-func (c *Cluster) request(ctx context.Context, topics []string) (*sarama.MetadataResponse, error) {
-	return call(ctx, func() (*sarama.MetadataResponse, error) {
-		broker := c.client.LeastLoadedBroker()
-		if broker == nil {
-			return nil, sarama.ErrOutOfBrokers
-		}
-		return c.metadataOf(broker, topics)
-	})
+func (c *Cluster) anyBroker(topics []string) (*sarama.MetadataResponse, error) {
+	broker := c.client.LeastLoadedBroker()
+	if broker == nil {
+		return nil, sarama.ErrOutOfBrokers
+	}
+	return c.metadataOf(broker, topics)
 }
 
 func (c *Cluster) metadataOf(broker *sarama.Broker, topics []string) (*sarama.MetadataResponse, error) {
@@ -129,11 +146,36 @@ var ErrNoTopic = errors.New("no such topic")
 
 // Topic asks for a topic. A missing one is ErrNoTopic.
 func (c *Cluster) Topic(ctx context.Context, name string) (Topic, error) {
-	meta, err := c.metadata(ctx, name)
+	seen, err := c.Look(ctx, name)
 	if err != nil {
-		return Topic{}, fmt.Errorf("metadata of topic %s: %w", name, err)
+		return Topic{}, err
 	}
-	return topicIn(meta, name)
+	return seen.Topic(name)
+}
+
+// Look is what the cluster said of some topics at one time.
+type Look struct{ metadata *sarama.MetadataResponse }
+
+// Topic is one of the topics that were asked for. A missing one is ErrNoTopic.
+func (l Look) Topic(name string) (Topic, error) { return topicIn(l.metadata, name) }
+
+// Look asks for topics, together with whoever asks for some at the same time.
+func (c *Cluster) Look(ctx context.Context, names ...string) (Look, error) {
+	answer, err := c.topics.get(ctx, names...)
+	if err = errors.Join(err, answer.err); err != nil {
+		return Look{}, fmt.Errorf("metadata of topics %v: %w", names, err)
+	}
+	return Look{answer.metadata}, nil
+}
+
+type metadataAnswer struct {
+	metadata *sarama.MetadataResponse
+	err      error
+}
+
+func (c *Cluster) askTopics(names []string) (a metadataAnswer) {
+	a.metadata, a.err = c.anyBroker(names)
+	return a
 }
 
 // TopicAtLeaders asks each broker that leads one of the partitions for the topic, and

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -127,18 +129,16 @@ func (c *Cluster) awaitTopic(ctx context.Context, spec TopicSpec) (t Topic, err 
 	return t, err
 }
 
-// probe asks each partition for its end until it answers.
+// probe asks all partitions for their ends until each answers.
 func (c *Cluster) probe(ctx context.Context, t Topic) error {
+	partitions := make([]int32, t.Partitions)
 	for p := range t.Partitions {
-		err := retry(ctx, func() error {
-			_, err := c.EndOffset(ctx, t.Name, p)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+		partitions[p] = p
 	}
-	return nil
+	return retry(ctx, func() error {
+		_, err := c.EndOffsets(ctx, t.Name, partitions)
+		return err
+	})
 }
 
 func (c *Cluster) check(ctx context.Context, spec TopicSpec, t Topic) error {
@@ -156,19 +156,20 @@ func (c *Cluster) check(ctx context.Context, spec TopicSpec, t Topic) error {
 	return err
 }
 
-// TopicConfig returns the effective value of a topic's setting.
+// TopicConfig returns the effective value of a topic's setting. It is asked for together
+// with whatever else is asked for at the same time.
 func (c *Cluster) TopicConfig(ctx context.Context, topic, name string) (string, error) {
-	results, err := call(ctx, func() ([]*sarama.ConfigResourceResult, error) {
-		resource := &sarama.ConfigResource{Type: sarama.TopicResource, Name: topic, ConfigNames: []string{name}}
-		return c.admin.DescribeConfigs([]*sarama.ConfigResource{resource}, sarama.DescribeConfigsOptions{})
-	})
-	if err == nil && len(results) == 1 && results[0].ErrorCode != sarama.ErrNoError {
-		err = results[0].ErrorCode
+	answer, err := c.settings.get(ctx, topicSetting{topic, name})
+	if err = errors.Join(err, answer.err); err != nil {
+		return "", fmt.Errorf("read %s of topic %s: %w", name, topic, err)
 	}
-	if err != nil {
-		return "", fmt.Errorf("read %s of topic %s: %w", name, topic, Denied(err, "DescribeConfigs", OnTopic(topic)))
-	}
-	for _, result := range results {
+	for _, result := range answer.results {
+		if result.Name != topic {
+			continue
+		}
+		if result.ErrorCode != sarama.ErrNoError {
+			return "", fmt.Errorf("read %s of topic %s: %w", name, topic, Denied(result.ErrorCode, "DescribeConfigs", OnTopic(topic)))
+		}
 		for _, e := range result.Configs {
 			if e.Name == name {
 				return e.Value, nil
@@ -176,6 +177,25 @@ func (c *Cluster) TopicConfig(ctx context.Context, topic, name string) (string, 
 		}
 	}
 	return "", fmt.Errorf("topic %s has no setting %s", topic, name)
+}
+
+type topicSetting struct{ topic, name string }
+
+type settingsAnswer struct {
+	results []*sarama.ConfigResourceResult
+	err     error
+}
+
+func (c *Cluster) askSettings(asked []topicSetting) (a settingsAnswer) {
+	byTopic := map[string]*sarama.ConfigResource{}
+	for _, s := range asked {
+		if byTopic[s.topic] == nil {
+			byTopic[s.topic] = &sarama.ConfigResource{Type: sarama.TopicResource, Name: s.topic}
+		}
+		byTopic[s.topic].ConfigNames = append(byTopic[s.topic].ConfigNames, s.name)
+	}
+	a.results, a.err = c.admin.DescribeConfigs(slices.Collect(maps.Values(byTopic)), sarama.DescribeConfigsOptions{})
+	return a
 }
 
 // TopicConfigInt is TopicConfig for a whole number.
