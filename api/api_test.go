@@ -2,9 +2,12 @@ package api_test
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/tieredlog/rlmm/api"
 )
@@ -134,5 +137,58 @@ func TestErrorsMatchTheirSentinels(t *testing.T) {
 	}
 	if errors.Is(&api.NotReadyError{Assigned: true}, api.ErrNotAssigned) {
 		t.Error("an assigned partition is not assigned")
+	}
+}
+
+// Epochs are the same however they were given, and each can be found and read.
+func TestLeaderEpochsHoldWhatTheyWereGiven(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		entries := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) api.EpochOffset {
+			return api.EpochOffset{LeaderEpoch: rapid.Int32Range(0, 6).Draw(t, "epoch"), Offset: rapid.Int64Range(0, 3).Draw(t, "offset")}
+		}), 0, 6).Draw(t, "entries")
+		want := map[int32]int64{}
+		for _, e := range entries {
+			want[e.LeaderEpoch] = e.Offset
+		}
+		given := slices.Clone(entries)
+		epochs := api.NewLeaderEpochs(entries...)
+		if !slices.Equal(given, entries) {
+			t.Fatalf("the arguments became %v", entries)
+		}
+		if got := maps.Collect(epochs.All()); !maps.Equal(got, want) || epochs.Len() != len(want) {
+			t.Fatalf("got %v, want %v", epochs, want)
+		}
+		sorted := slices.Sorted(maps.Keys(want))
+		for epoch := range int32(8) {
+			at, found := epochs.Find(epoch)
+			wantAt, wantFound := slices.BinarySearch(sorted, epoch)
+			if at != wantAt || found != wantFound || found && epochs.At(at) != (api.EpochOffset{LeaderEpoch: epoch, Offset: want[epoch]}) {
+				t.Fatalf("epoch %d of %v: %d, %t", epoch, epochs, at, found)
+			}
+		}
+		var again []api.EpochOffset
+		for epoch, offset := range epochs.All() {
+			again = append(again, api.EpochOffset{LeaderEpoch: epoch, Offset: offset})
+		}
+		if same := api.NewLeaderEpochs(again...); !same.Equal(epochs) || len(again) > 0 && same.Equal(api.NewLeaderEpochs(again[1:]...)) {
+			t.Fatalf("%v is not told from its rest or not equal to itself", epochs)
+		}
+	})
+}
+
+func TestLeaderEpochsOutOfRangePanic(t *testing.T) {
+	one := api.NewLeaderEpochs(api.EpochOffset{LeaderEpoch: 3, Offset: 5})
+	for _, c := range []struct {
+		epochs api.LeaderEpochs
+		at     int
+	}{{api.LeaderEpochs{}, 0}, {one, 1}, {one, -1}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%v at %d: no panic", c.epochs, c.at)
+				}
+			}()
+			c.epochs.At(c.at)
+		}()
 	}
 }

@@ -60,13 +60,36 @@ type EpochOffset struct {
 
 // LeaderEpochs is the leader epochs of a segment, ascending, each with its first
 // offset. It can't be changed; the zero value is empty.
-type LeaderEpochs struct{ entries []EpochOffset }
+type LeaderEpochs struct {
+	// The first epoch needs no memory of its own: most segments have no other.
+	epoch  int32
+	some   bool
+	offset int64
+	rest   []EpochOffset
+}
 
 // NewLeaderEpochs copies and sorts the entries. Of two entries with one epoch the
 // later one in the arguments stays, as in Kafka's map.
 func NewLeaderEpochs(entries ...EpochOffset) LeaderEpochs {
 	if len(entries) == 0 {
 		return LeaderEpochs{}
+	}
+	if len(entries) > 1 {
+		entries = ascending(entries)
+	}
+	l := LeaderEpochs{epoch: entries[0].LeaderEpoch, offset: entries[0].Offset, some: true}
+	if len(entries) > 1 {
+		l.rest = slices.Clone(entries[1:])
+	}
+	return l
+}
+
+// ascending returns the entries by epoch, each epoch once: themselves if they are so.
+func ascending(entries []EpochOffset) []EpochOffset {
+	if slices.IsSortedFunc(entries, func(a, b EpochOffset) int {
+		return cmp.Or(cmp.Compare(a.LeaderEpoch, b.LeaderEpoch), -1) // equal ones aren't sorted
+	}) {
+		return entries
 	}
 	sorted := slices.Clone(entries)
 	slices.SortStableFunc(sorted, func(a, b EpochOffset) int { return cmp.Compare(a.LeaderEpoch, b.LeaderEpoch) })
@@ -78,19 +101,32 @@ func NewLeaderEpochs(entries ...EpochOffset) LeaderEpochs {
 			kept = append(kept, e)
 		}
 	}
-	return LeaderEpochs{kept}
+	return kept
 }
 
 // Len returns the number of epochs.
-func (l LeaderEpochs) Len() int { return len(l.entries) }
+func (l LeaderEpochs) Len() int {
+	if !l.some {
+		return 0
+	}
+	return 1 + len(l.rest)
+}
 
 // At returns the i-th epoch, in ascending order; it panics out of range.
-func (l LeaderEpochs) At(i int) EpochOffset { return l.entries[i] }
+func (l LeaderEpochs) At(i int) EpochOffset {
+	if i == 0 && l.some {
+		return EpochOffset{l.epoch, l.offset}
+	}
+	return l.rest[i-1]
+}
 
 // All iterates over the epochs in ascending order.
 func (l LeaderEpochs) All() iter.Seq2[int32, int64] {
 	return func(yield func(int32, int64) bool) {
-		for _, e := range l.entries {
+		if l.some && !yield(l.epoch, l.offset) {
+			return
+		}
+		for _, e := range l.rest {
 			if !yield(e.LeaderEpoch, e.Offset) {
 				return
 			}
@@ -98,24 +134,32 @@ func (l LeaderEpochs) All() iter.Seq2[int32, int64] {
 	}
 }
 
-// Find returns the position of an epoch, and whether it is there.
+// Find returns the position of an epoch, and whether it is there; of one that isn't,
+// where it would be.
 func (l LeaderEpochs) Find(epoch int32) (int, bool) {
-	return slices.BinarySearchFunc(l.entries, epoch, func(e EpochOffset, want int32) int {
+	if !l.some || epoch <= l.epoch {
+		return 0, l.some && epoch == l.epoch
+	}
+	i, found := slices.BinarySearchFunc(l.rest, epoch, func(e EpochOffset, want int32) int {
 		return cmp.Compare(e.LeaderEpoch, want)
 	})
+	return 1 + i, found
 }
 
 // Equal tells whether both hold the same epochs with the same offsets.
-func (l LeaderEpochs) Equal(other LeaderEpochs) bool { return slices.Equal(l.entries, other.entries) }
+func (l LeaderEpochs) Equal(other LeaderEpochs) bool {
+	sameFirst := l.some == other.some && l.epoch == other.epoch && l.offset == other.offset
+	return sameFirst && slices.Equal(l.rest, other.rest)
+}
 
 // String returns Kafka's form, {0=0, 1=50}.
 func (l LeaderEpochs) String() string {
 	b := []byte{'{'}
-	for i, e := range l.entries {
-		if i > 0 {
+	for epoch, offset := range l.All() {
+		if len(b) > 1 {
 			b = append(b, ", "...)
 		}
-		b = fmt.Appendf(b, "%d=%d", e.LeaderEpoch, e.Offset)
+		b = fmt.Appendf(b, "%d=%d", epoch, offset)
 	}
 	return string(append(b, '}'))
 }

@@ -3,9 +3,9 @@ package views
 import (
 	"errors"
 	"iter"
-	"sync"
 	"sync/atomic"
 
+	"github.com/puzpuzpuz/xsync/v4"
 	"github.com/syndtr/goleveldb/leveldb"
 
 	"github.com/tieredlog/rlmm/api"
@@ -31,14 +31,15 @@ type indexed struct {
 
 // indexes are the indexes of one metadata partition's user partitions. Each is built
 // from the rows when it is first asked for. Look-ups take no lock.
-type indexes struct{ byPartition sync.Map } // identity → *indexed
+type indexes struct{ byPartition *xsync.Map[identity, *indexed] }
+
+func newIndexes() indexes { return indexes{xsync.NewMap[identity, *indexed]()} }
 
 func (x *indexes) get(id identity) (*index.Partition, bool) {
-	v, ok := x.byPartition.Load(id)
+	i, ok := x.byPartition.Load(id)
 	if !ok {
 		return nil, false
 	}
-	i := v.(*indexed) //nolint:forcetypeassert // nothing else is stored
 	if !i.used.Load() {
 		i.used.Store(true)
 	}
@@ -54,11 +55,10 @@ func (x *indexes) change(c store.Change) error {
 	if err != nil {
 		return err
 	}
-	v, ok := x.byPartition.Load(identityOf(key.ID.TopicIdPartition))
+	i, ok := x.byPartition.Load(identityOf(key.ID.TopicIdPartition))
 	if !ok {
 		return nil
 	}
-	i := v.(*indexed) //nolint:forcetypeassert // as above
 	if c.Value == nil {
 		i.Remove(key.ID.ID)
 		return nil
@@ -97,23 +97,21 @@ func (x *indexes) build(s *store.Store, tip api.TopicIdPartition) (*index.Partit
 // limit segments in all.
 func (x *indexes) trim(limit int64) {
 	var total int64
-	for _, v := range x.byPartition.Range {
-		total += segmentsOf(v)
+	for _, i := range x.byPartition.Range {
+		total += i.segments()
 	}
-	for id, v := range x.byPartition.Range {
+	for id, i := range x.byPartition.Range {
 		if total <= limit {
 			return
 		}
-		if !v.(*indexed).used.Swap(false) { //nolint:forcetypeassert // as above
+		if !i.used.Swap(false) {
 			x.byPartition.Delete(id)
-			total -= segmentsOf(v)
+			total -= i.segments()
 		}
 	}
 }
 
-func segmentsOf(v any) int64 {
-	return int64(v.(*indexed).Snapshot().ListRemoteLogSegments().Len()) //nolint:forcetypeassert // as above
-}
+func (i *indexed) segments() int64 { return int64(i.Snapshot().ListRemoteLogSegments().Len()) }
 
 func (x *indexes) clear() { x.byPartition.Clear() }
 

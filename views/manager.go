@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -43,7 +41,7 @@ type Manager struct {
 	closeErr error
 
 	reconciling sync.Mutex // one ReconcileAssignment after the other
-	views       atomic.Pointer[map[int32]*partition]
+	views       atomic.Pointer[assignment]
 
 	lookErr                atomic.Pointer[error] // of the last look at the ends
 	resets, foreign, stale atomic.Int64
@@ -69,7 +67,7 @@ func NewManager(ctx context.Context, cfg Config) (*Manager, error) {
 	}
 	m := &Manager{cfg: cfg, cluster: cluster, unlock: unlock, publishing: semaphore.NewWeighted(maxPublishing), flushed: make(chan struct{})}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	m.views.Store(&map[int32]*partition{})
+	m.views.Store(&assignment{})
 	if err := m.connect(ctx); err != nil {
 		m.cancel()
 		return nil, errors.Join(err, cluster.Close(), unlock())
@@ -144,13 +142,13 @@ func (m *Manager) consumerOf(number int32) goka.SaramaConsumerBuilder {
 }
 
 func (m *Manager) assigned(number int32) (*partition, bool) {
-	p, ok := (*m.views.Load())[number]
-	return p, ok
+	p := m.views.Load().of(number)
+	return p, p != nil
 }
 
 // indexShare is how many segments one metadata partition's indexes may hold.
 func (m *Manager) indexShare() int64 {
-	return m.cfg.MaxIndexedSegments / int64(max(1, len(*m.views.Load())))
+	return m.cfg.MaxIndexedSegments / int64(max(1, m.views.Load().len()))
 }
 
 // ReconcileAssignment implements [api.TopicBasedRemoteLogMetadataManager].
@@ -173,10 +171,10 @@ func (m *Manager) ReconcileAssignment(ctx context.Context, desired []int32) erro
 
 // replace makes the desired partitions the assigned ones, in one step for readers.
 func (m *Manager) replace(desired []int32) error {
-	old := *m.views.Load()
-	next := make(map[int32]*partition, len(desired))
+	old := m.views.Load()
+	next := make(assignment, m.partitions)
 	for _, number := range desired {
-		if p, ok := old[number]; ok {
+		if p := old.of(number); p != nil {
 			next[number] = p
 		} else if next[number] == nil {
 			next[number] = startPartition(m, number)
@@ -186,7 +184,7 @@ func (m *Manager) replace(desired []int32) error {
 	var errs []error
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	for number, p := range old {
+	for number, p := range old.all {
 		if next[number] == nil {
 			wg.Go(func() {
 				err := p.stop()
@@ -202,7 +200,7 @@ func (m *Manager) replace(desired []int32) error {
 
 // AssignedMetadataPartitions implements [api.TopicBasedRemoteLogMetadataManager].
 func (m *Manager) AssignedMetadataPartitions() []int32 {
-	return slices.Sorted(maps.Keys(*m.views.Load()))
+	return m.views.Load().numbers()
 }
 
 // MetadataPartitions is the partition count of the metadata topic.
@@ -233,9 +231,8 @@ func (m *Manager) CommittedOffset(number int32) int64 {
 // that is ErrNotReady and names each that isn't. Without any it is ready.
 func (m *Manager) Ready() error {
 	var errs []error
-	views := *m.views.Load()
-	for _, number := range slices.Sorted(maps.Keys(views)) {
-		if p := views[number]; !p.ready.isOpen() {
+	for _, p := range m.views.Load().all {
+		if !p.ready.isOpen() {
 			errs = append(errs, p.notReady())
 		}
 	}
@@ -246,7 +243,7 @@ func (m *Manager) Ready() error {
 // gives up, with the error of one that isn't, when that is unassigned or the manager
 // shut down meanwhile, and with all their errors when the context ends.
 func (m *Manager) WaitReady(ctx context.Context) error {
-	for _, p := range *m.views.Load() {
+	for _, p := range m.views.Load().all {
 		select {
 		case <-p.ready.whenOpen():
 		case <-p.done:
@@ -277,7 +274,7 @@ func (m *Manager) finishUp() error {
 	defer m.reconciling.Unlock()
 	m.watching.Wait()
 	var errs []error
-	for _, p := range *m.views.Load() {
+	for _, p := range m.views.Load().all {
 		<-p.done
 		errs = append(errs, p.flush())
 	}
@@ -306,7 +303,7 @@ func (m *Manager) close() error {
 	errs := []error{m.ShutdownAndFlush(context.Background())}
 	m.reconciling.Lock()
 	defer m.reconciling.Unlock()
-	for _, p := range *m.views.Load() {
+	for _, p := range m.views.Load().all {
 		errs = append(errs, p.close())
 	}
 	return errors.Join(append(errs, m.consumer.Close(), m.cluster.Close(), m.unlock())...)

@@ -65,7 +65,7 @@ func startPartition(m *Manager, number int32) *partition {
 	ctx, cancel := context.WithCancel(m.ctx)
 	p := &partition{
 		number: number, m: m, ctx: ctx, log: m.cfg.Logger.With("metadataPartition", number),
-		progress: newProgress(-1), ready: newGate(), lag: lag.New(time.Now(), 2*watchEvery), cancel: cancel, done: make(chan struct{}),
+		indexes: newIndexes(), progress: newProgress(-1), ready: newGate(), lag: lag.New(time.Now(), 2*watchEvery), cancel: cancel, done: make(chan struct{}),
 	}
 	p.target.Store(unknownTarget)
 	go p.run(ctx)

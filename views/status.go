@@ -3,8 +3,6 @@ package views
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/tieredlog/rlmm/api"
@@ -36,20 +34,20 @@ func (m *Manager) watch() {
 // look makes the partitions not ready when the metadata topic isn't the one any more
 // that their state is made from, and tells them the ends of theirs.
 func (m *Manager) look() {
-	views := *m.views.Load()
+	views := m.views.Load()
 	_, now, err := m.topics(m.ctx)
 	if err == nil {
 		err = m.mayRead()
 	}
-	for _, p := range views {
+	for _, p := range views.all {
 		if p.compareTopic(now, err) == nil { // else it is kept by the partition, for those who ask
 			p.allowed()
 		}
 	}
 	at := time.Now()
-	ends, err := m.cluster.EndOffsets(m.ctx, m.cfg.MetadataTopic, slices.Collect(maps.Keys(views)))
+	ends, err := m.cluster.EndOffsets(m.ctx, m.cfg.MetadataTopic, views.numbers())
 	m.lookErr.Store(&err)
-	for number, p := range views {
+	for number, p := range views.all {
 		if end, ok := ends[number]; ok {
 			p.looked(m.ctx, end, at)
 		} else {
@@ -78,10 +76,10 @@ func (p *partition) looked(ctx context.Context, end int64, at time.Time) {
 
 // Status tells how each assigned metadata partition does, by number.
 func (m *Manager) Status() api.Status {
-	views := *m.views.Load()
+	views := m.views.Load()
 	var s api.Status
-	for _, number := range slices.Sorted(maps.Keys(views)) {
-		s.Partitions = append(s.Partitions, views[number].status())
+	for _, p := range views.all {
+		s.Partitions = append(s.Partitions, p.status())
 	}
 	s.State = api.WorstState(s.Partitions)
 	return s
