@@ -51,7 +51,9 @@ type Config struct {
 	// MaxIndexedSegments bounds the indexes in memory: partitions that weren't asked
 	// for lately are indexed anew when they are. 4,000,000 by default.
 	MaxIndexedSegments int64
-	Store              Store
+	// Store tunes the stores, of which each metadata partition has one. FollowBuffer is
+	// 128 KiB by default: fifty larger ones would be most of what a view takes.
+	Store Store
 	// Logger gets what the manager tells; nil is slog's default.
 	Logger *slog.Logger
 }
@@ -62,6 +64,7 @@ func (c Config) Defaults() Config {
 	c.Group = cmp.Or(c.Group, "rlmm")
 	c.ConsumeWait = cmp.Or(c.ConsumeWait, 120*time.Second)
 	c.MaxIndexedSegments = cmp.Or(c.MaxIndexedSegments, 4_000_000)
+	c.Store.FollowBuffer = cmp.Or(c.Store.FollowBuffer, 128<<10)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}

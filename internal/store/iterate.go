@@ -6,6 +6,7 @@ import (
 
 	"github.com/lovoo/goka/storage"
 	"github.com/syndtr/goleveldb/leveldb/iterator"
+	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/util"
 )
 
@@ -38,7 +39,8 @@ func (s *Store) iterator(start, limit []byte) iterator.Iterator {
 	if string(start) < string(firstRow) {
 		start = firstRow
 	}
-	return s.db.NewIterator(&util.Range{Start: start, Limit: limit}, nil)
+	// A scan sees each block once: cached they would push out what is read again.
+	return s.db.NewIterator(&util.Range{Start: start, Limit: limit}, &opt.ReadOptions{DontFillCache: true})
 }
 
 // Iterator is goka's view of Rows.

@@ -77,7 +77,7 @@ func Open(dir string, o Options, want Expect) (s *Store, reset Reset, err error)
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return nil, ResetNone, folderError(dir, fmt.Errorf("make the data folder: %w", err))
 	}
-	s, err = open(dir, o)
+	s, err = openFor(dir, o, want)
 	if err == nil {
 		reset, err = s.fits(want)
 	} else if isCorrupt(err) {
@@ -90,7 +90,10 @@ func Open(dir string, o Options, want Expect) (s *Store, reset Reset, err error)
 		if err != nil {
 			return nil, reset, err
 		}
-		if s, err = anew(dir, o, reset); err != nil {
+		if err := moveAside(dir, reset); err != nil {
+			return nil, reset, err
+		}
+		if s, err = openFor(dir, o, want); err != nil {
 			return nil, reset, err
 		}
 	}
@@ -157,17 +160,36 @@ func (e Expect) now() time.Time {
 	return e.Now
 }
 
-// anew moves the folder aside, for a person to look at, and opens an empty store. Only
-// the last one that was moved aside is kept.
-func anew(dir string, o Options, why Reset) (*Store, error) {
+// farBehind is how many records of the table a store must lack to need the buffer of one
+// that reads a whole table: with a smaller one LevelDB writes, and syncs, many small files.
+const farBehind = 1000
+
+// openFor opens the store with the buffer that suits what it has to read.
+func openFor(dir string, o Options, want Expect) (*Store, error) {
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) && want.TableEnd > farBehind {
+		return open(dir, o)
+	}
+	s, err := open(dir, o.following())
+	if err != nil || o.FollowBuffer == 0 || want.TableEnd-s.committed.Table <= farBehind {
+		return s, err
+	}
+	if err := s.closeFiles(); err != nil {
+		return nil, err
+	}
+	return open(dir, o)
+}
+
+// moveAside moves the folder aside, for a person to look at. Only the last one that was
+// moved aside is kept.
+func moveAside(dir string, why Reset) error {
 	if err := removeAside(dir); err != nil {
-		return nil, fmt.Errorf("remove an old store: %w", err)
+		return fmt.Errorf("remove an old store: %w", err)
 	}
 	aside := fmt.Sprintf("%s.aside-%s-%d", dir, why, time.Now().UnixMilli())
 	if err := os.Rename(dir, aside); err != nil {
-		return nil, fmt.Errorf("move the store aside: %w", err)
+		return fmt.Errorf("move the store aside: %w", err)
 	}
-	return open(dir, o)
+	return nil
 }
 
 func removeAside(dir string) error {

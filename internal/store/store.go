@@ -13,6 +13,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -91,8 +92,13 @@ type Store struct {
 
 // Options are LevelDB's; the zero value is right for one of fifty stores.
 type Options struct {
-	// WriteBuffer is in bytes; 1 MiB when 0. LevelDB may hold two of them.
+	// WriteBuffer is in bytes; 1 MiB when 0. LevelDB may hold two of them, and takes
+	// their memory at once.
 	WriteBuffer int
+	// FollowBuffer is WriteBuffer for a store that is near the table's end when it is
+	// opened, and so has little to write at a time, unless that is less; WriteBuffer
+	// when 0.
+	FollowBuffer int
 	// BlockCache is in bytes; 1 MiB when 0.
 	BlockCache int
 	// Storage opens what LevelDB stands on for a store's folder; the folder's files when
@@ -100,15 +106,19 @@ type Options struct {
 	Storage func(dir string) (storage.Storage, error)
 }
 
+// defaultSize is that of buffers and caches.
+const defaultSize = 1 << 20
+
+// following returns the options of a store that is near the table's end.
+func (o Options) following() Options {
+	o.WriteBuffer = cmp.Or(o.WriteBuffer, defaultSize)
+	o.WriteBuffer = min(o.WriteBuffer, cmp.Or(o.FollowBuffer, o.WriteBuffer))
+	return o
+}
+
 func (o Options) leveldb() *opt.Options {
-	size := func(v int) int {
-		if v == 0 {
-			return 1 << 20
-		}
-		return v
-	}
 	return &opt.Options{
-		WriteBuffer: size(o.WriteBuffer), BlockCacheCapacity: size(o.BlockCache),
+		WriteBuffer: cmp.Or(o.WriteBuffer, defaultSize), BlockCacheCapacity: cmp.Or(o.BlockCache, defaultSize),
 		OpenFilesCacheCapacity: 32, Filter: filter.NewBloomFilter(10),
 		// When a disk fails in such a transaction, Close waits for ever.
 		DisableLargeBatchTransaction: true,
