@@ -204,6 +204,17 @@ func TestPlanted(t *testing.T) {
 		{
 			name:  "the same offsets in different epochs are no overlap, an empty epoch is nothing",
 			table: newTable(join(copied(orders, 1, 0, 99, epochs(0, 0, 1, 100)), copied(orders, 2, 50, 149, epochs(1, 50)), copied(orders, 3, 500, 599, epochs(0, 600, 2, 500)))...),
+			want: []string{
+				"epoch_order ORDERS (orders): epoch 2: segment s3 says that it begins at 500, and a lower one at 600",
+				"epoch_order ORDERS (orders): epoch 0: segment s1 holds it up to 99, and segment s2 a higher one from 50",
+			},
+		},
+		{
+			name: "lineages that diverged",
+			table: newTable(join(
+				copied(orders, 1, 0, 99, epochs(0, 0)), copied(orders, 2, 100, 199, epochs(2, 100)), copied(orders, 3, 100, 149, epochs(1, 100)), copied(orders, 4, 200, 299, epochs(3, 200)),
+			)...),
+			want: []string{"epoch_order ORDERS (orders): epoch 1: segment s3 holds it up to 149, and segment s2 a higher one from 100"},
 		},
 		{
 			name:    "young orphans",

@@ -83,15 +83,15 @@ func (c *comparison) totals() {
 }
 
 func (c *comparison) epoch(number int32) {
-	e := c.scan.epoch(number)
+	e := c.scan.byEpoch[number]
 	c.list(fmt.Sprintf("list of epoch %d", number), c.index.ListRemoteLogSegmentsByEpoch(number), e.segments)
 	if got, want := c.index.RemoteLogSize(number), e.size(); got != want {
 		c.differ(fmt.Sprintf("size of epoch %d", number), got, want)
 	}
 	c.highest(number, e)
 	offsets := e.offsets(number)
-	c.lookUp("segment of epoch", number, offsets, c.index.RemoteLogSegmentMetadata, e.get)
-	c.lookUp("next segment with a transaction index of epoch", number, offsets, c.index.NextSegmentWithTxnIndex, e.nextTxn)
+	c.lookUp("segment of epoch", number, offsets, c.index.RemoteLogSegmentMetadata, e.get())
+	c.lookUp("next segment with a transaction index of epoch", number, offsets, c.index.NextSegmentWithTxnIndex, e.nextTxn())
 }
 
 func (c *comparison) highest(number int32, e epochScan) {
@@ -108,7 +108,7 @@ func (c *comparison) highest(number int32, e epochScan) {
 	}
 }
 
-// lookUp compares a look-up at all offsets.
+// lookUp compares a look-up at all offsets, which ascend.
 func (c *comparison) lookUp(
 	query string, number int32, offsets []int64,
 	ask func(int32, int64) (*index.Segment, bool), look func(int64) *codec.Row,

@@ -1,8 +1,11 @@
 package check_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/tieredlog/rlmm/api"
@@ -32,6 +35,7 @@ func TestRandomLogsHaveNoFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			compareDecoded(t, table, r)
 		}
 		for tip, p := range kept {
 			if found := check.Snapshot(tip, p.Snapshot(), rowsOf(table, tip)); len(found) > 0 {
@@ -141,4 +145,66 @@ func told(r check.Report, kind check.Kind, epoch int32, offset int64) bool {
 		}
 	}
 	return false
+}
+
+// compareDecoded checks the rows of each partition as they were decoded, which must give
+// what they give encoded.
+func compareDecoded(t *rapid.T, table *table, want check.Report) {
+	var got check.Report
+	for _, tip := range []api.TopicIdPartition{orders, payments} {
+		rows := rowsOf(table, tip)
+		slices.SortFunc(rows, func(a, b codec.Row) int { return strings.Compare(keyOf(a), keyOf(b)) })
+		got.Add(check.Partition(rows, day))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("-encoded +decoded\n%s", diff)
+	}
+}
+
+func keyOf(row codec.Row) string {
+	if row.Kind == codec.RowPartition {
+		return codec.PartitionKey(row.Delete.TopicIdPartition)
+	}
+	return codec.SegmentKey(row.Segment.ID)
+}
+
+// TestEpochsOutOfOrderAreWhatTheyShouldBe looks at every two finished segments of each log.
+func TestEpochsOutOfOrderAreWhatTheyShouldBe(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table := newTable()
+		for n := range uint64(rapid.IntRange(1, 8).Draw(t, "segments")) {
+			table.apply(drawSegment(t, orders, n+1), moved(orders, n+1, api.CopySegmentFinished))
+		}
+		r, err := check.Rows(check.InOrder(table.rows), day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[int32]bool{}
+		for _, f := range r.Findings {
+			if f.Kind == check.EpochOrder && len(f.Segments) == 2 {
+				got[f.Span.LeaderEpoch] = true
+			}
+		}
+		if diff := cmp.Diff(outOfOrder(rowsOf(table, orders)), got); diff != "" {
+			t.Fatalf("-want +got\n%s\n%s", diff, r)
+		}
+	})
+}
+
+// outOfOrder are the epochs of which a segment holds an offset at or after one that a
+// segment holds of a higher epoch.
+func outOfOrder(rows []codec.Row) map[int32]bool {
+	found := map[int32]bool{}
+	for low := range int32(someEpochs) {
+		for high := low + 1; high < someEpochs; high++ {
+			a, b := coverage(rows, low), coverage(rows, high)
+			first := slices.IndexFunc(b[:], func(n int) bool { return n > 0 })
+			for offset, n := range a {
+				if n > 0 && first >= 0 && offset >= first {
+					found[low] = true
+				}
+			}
+		}
+	}
+	return found
 }

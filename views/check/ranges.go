@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"iter"
 	"math"
 	"slices"
@@ -9,19 +8,17 @@ import (
 	"github.com/tieredlog/rlmm/api"
 )
 
-// ranges finds the gaps, and then the overlaps, of all epochs. A deleted partition has
-// none.
+// ranges finds the gaps, the overlaps and what is out of order, of all epochs. A deleted
+// partition has none.
 func (p *partition) ranges(s *scan) []Finding {
 	var gaps, overlaps []Finding
 	for _, number := range s.epochs() {
-		inOrder := slices.DeleteFunc(s.epoch(number).finished, held.isEmpty)
-		slices.SortFunc(inOrder, func(a, b held) int {
-			return cmp.Or(cmp.Compare(a.first, b.first), a.row.Segment.ID.ID.Compare(b.row.Segment.ID.ID))
-		})
+		inOrder := slices.DeleteFunc(slices.Clone(s.byEpoch[number].finished), held.isEmpty)
+		slices.SortFunc(inOrder, byFirst)
 		gaps = append(gaps, p.gaps(number, inOrder)...)
 		overlaps = append(overlaps, p.overlaps(number, inOrder)...)
 	}
-	return append(gaps, overlaps...)
+	return slices.Concat(gaps, overlaps, p.disorder(s))
 }
 
 func (p *partition) gaps(epoch int32, inOrder []held) (found []Finding) {

@@ -26,14 +26,24 @@ const (
 	// Overlap is offsets of an epoch that two finished segments of it hold. Copies that
 	// were tried again leave such.
 	Overlap Kind = "overlap"
+	// EpochOrder is leader epochs that don't ascend with the offsets: within a segment, or
+	// where finished segments hold offsets of an epoch at or after the first of a higher
+	// one. Lineages that diverged, after an unclean election for one, leave such.
+	EpochOrder Kind = "epoch_order"
 	// Orphan is a segment whose remote objects may be left for good: a copy or a deletion
 	// that began long ago and never ended, the deletion of a segment that was never added,
 	// a segment left over from a deleted partition.
 	Orphan Kind = "orphan"
+	// MissingObject is a finished segment without an object in a listing.
+	MissingObject Kind = "missing_object"
+	// UnknownObject is an object in a listing whose segment no row tells of.
+	UnknownObject Kind = "unknown_object"
+	// DeletedObject is an object in a listing whose segment is deleted.
+	DeletedObject Kind = "deleted_object"
 )
 
 // Kinds are all kinds, in the order in which reports count them.
-var Kinds = [...]Kind{Row, Misplaced, Index, Gap, Overlap, Orphan}
+var Kinds = [...]Kind{Row, Misplaced, Index, Gap, Overlap, EpochOrder, Orphan, MissingObject, UnknownObject, DeletedObject}
 
 // IsFault tells whether findings of the kind mean that the store or this program is wrong.
 func (k Kind) IsFault() bool { return k == Row || k == Misplaced || k == Index }
@@ -41,14 +51,15 @@ func (k Kind) IsFault() bool { return k == Row || k == Misplaced || k == Index }
 // Finding is one thing that was found.
 type Finding struct {
 	Kind Kind
-	// Key is the table's key of the row, or of the partition (Index, Gap, Overlap).
+	// Key is the table's key of the row, or of the partition (Index, Gap, Overlap,
+	// EpochOrder); the object's name (UnknownObject, DeletedObject).
 	Key string
 	// Partition is the user partition; the zero value when the key is none.
 	Partition api.TopicIdPartition
-	// Segments are the segments that the finding is about: one of an Orphan and of a
-	// segment's row, two of an Overlap, else none.
+	// Segments are the segments that the finding is about: one of an Orphan, an object and
+	// a segment's row, two of an Overlap and of an EpochOrder between segments.
 	Segments []api.UUID
-	// Span is where a Gap or an Overlap is; nil of the others.
+	// Span is where a Gap, an Overlap or an EpochOrder is; nil of the others.
 	Span *Span
 	// Message says what was found, in words.
 	Message string

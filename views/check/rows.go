@@ -30,8 +30,8 @@ type Options struct {
 
 // Rows checks all rows of a store, in the order of their keys, as store.Rows gives them. An
 // error is that of the iteration, or says that the rows aren't in order; what is wrong with
-// a row is a finding. It takes memory for the rows of one user partition at a time, and time
-// in proportion to the square of the segments of an epoch.
+// a row is a finding. It takes memory for the rows of one user partition at a time, and
+// n·log n time for n segments.
 func Rows(rows iter.Seq2[StoredRow, error], o Options) (Report, error) {
 	if o.Now.IsZero() {
 		o.Now = time.Now()
@@ -48,6 +48,31 @@ func Rows(rows iter.Seq2[StoredRow, error], o Options) (Report, error) {
 	}
 	c.endPartition()
 	return c.report, nil
+}
+
+// Partition checks the rows of one user partition that are decoded already.
+func Partition(rows []codec.Row, o Options) Report {
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	c := checker{options: o}
+	for i := range rows {
+		row := &rows[i]
+		c.report.Rows++
+		key, k := keyOf(row)
+		c.take(key, k, row, invalid(row))
+	}
+	c.endPartition()
+	return c.report
+}
+
+// keyOf is the key that the row has in the table.
+func keyOf(row *codec.Row) (string, codec.Key) {
+	if row.Kind == codec.RowPartition {
+		tip := row.Delete.TopicIdPartition
+		return codec.PartitionKey(tip), codec.Key{Kind: codec.KeyPartition, ID: api.RemoteLogSegmentID{TopicIdPartition: tip}}
+	}
+	return codec.SegmentKey(row.Segment.ID), codec.Key{Kind: codec.KeySegment, ID: row.Segment.ID}
 }
 
 // InOrder iterates over rows, by key, as store.Dump gives them.
@@ -97,12 +122,18 @@ func (c *checker) add(key string, value []byte) {
 	if err == nil {
 		err = invalid(&row)
 	}
+	c.take(key, k, &row, err)
+}
+
+// take keeps a row, unless an error says that it is none.
+func (c *checker) take(key string, k codec.Key, row *codec.Row, err error) {
+	tip := k.ID.TopicIdPartition
 	if err != nil {
 		c.found(Finding{Kind: Row, Key: key, Partition: tip, Segments: segmentOf(k), Message: err.Error()})
 		return
 	}
 	c.checkPlace(key, k)
-	c.in(tip, &row)
+	c.in(tip, row)
 }
 
 // in keeps the row with those of its partition.

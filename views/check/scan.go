@@ -9,11 +9,13 @@ import (
 	"github.com/tieredlog/rlmm/codec"
 )
 
-// scan answers the queries of a partition from lists of its rows, by looking at each.
+// scan answers the queries of a partition from sorted lists of its rows. It shares nothing
+// with the index, and takes n·log n time for n segments.
 type scan struct {
 	deletion api.RemotePartitionDeleteState
 	segments []*codec.Row // those that aren't deleted, in the order of lists
 	reached  map[int32]int64
+	byEpoch  map[int32]epochScan // what queries see
 }
 
 func newScan(rows []codec.Row) *scan {
@@ -31,7 +33,23 @@ func newScan(rows []codec.Row) *scan {
 	slices.SortFunc(s.segments, func(a, b *codec.Row) int {
 		return cmp.Or(cmp.Compare(a.Segment.StartOffset, b.Segment.StartOffset), a.Segment.ID.ID.Compare(b.Segment.ID.ID))
 	})
+	s.sortByEpoch()
 	return s
+}
+
+func (s *scan) sortByEpoch() {
+	s.byEpoch = map[int32]epochScan{}
+	for _, row := range s.visible() {
+		for number := range row.Segment.LeaderEpochs.All() {
+			e := s.byEpoch[number]
+			e.segments = append(e.segments, row)
+			if row.Segment.State == api.CopySegmentFinished {
+				first, last, _ := row.Segment.EpochRange(number)
+				e.finished = append(e.finished, held{first, last, row})
+			}
+			s.byEpoch[number] = e
+		}
+	}
 }
 
 // reach takes in the highest offsets that the row tells.
@@ -104,46 +122,51 @@ type epochScan struct {
 	finished []held       // in the same order
 }
 
-func (s *scan) epoch(number int32) (e epochScan) {
-	for _, row := range s.visible() {
-		first, last, ok := row.Segment.EpochRange(number)
-		if !ok {
-			continue
+// get is RemoteLogSegmentMetadata for offsets that ascend from call to call; nil is none.
+// The ranges that have begun lie on a stack, the best on top: one that has ended there is
+// never wanted again.
+func (e epochScan) get() func(offset int64) *codec.Row {
+	coming := slices.Clone(e.finished)
+	slices.SortFunc(coming, func(a, b held) int {
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.row.FinishedOffset, b.row.FinishedOffset))
+	})
+	var begun []held
+	return func(offset int64) *codec.Row {
+		for len(coming) > 0 && coming[0].first <= offset {
+			begun, coming = append(begun, coming[0]), coming[1:]
 		}
-		e.segments = append(e.segments, row)
-		if row.Segment.State == api.CopySegmentFinished {
-			e.finished = append(e.finished, held{first, last, row})
+		for n := len(begun); n > 0 && begun[n-1].last < offset; n-- {
+			begun = begun[:n-1]
 		}
+		return top(begun)
 	}
-	return e
 }
 
-// get is RemoteLogSegmentMetadata; nil is none.
-func (e epochScan) get(offset int64) *codec.Row {
-	best := held{}
-	for _, h := range e.finished {
-		if offset < h.first || h.last < offset {
-			continue
-		}
-		if best.row == nil || h.first > best.first || h.first == best.first && h.row.FinishedOffset > best.row.FinishedOffset {
-			best = h
-		}
+func top(stack []held) *codec.Row {
+	if len(stack) == 0 {
+		return nil
 	}
-	return best.row
+	return stack[len(stack)-1].row
 }
 
-// nextTxn is NextSegmentWithTxnIndex; nil is none.
-func (e epochScan) nextTxn(offset int64) *codec.Row {
-	best := held{}
-	for _, h := range e.finished {
-		if h.last < offset || h.isEmpty() || h.row.Segment.TxnIndexEmpty {
-			continue
+// nextTxn is NextSegmentWithTxnIndex for offsets that ascend from call to call; nil is
+// none.
+func (e epochScan) nextTxn() func(offset int64) *codec.Row {
+	left := slices.DeleteFunc(slices.Clone(e.finished), func(h held) bool { return h.isEmpty() || h.row.Segment.TxnIndexEmpty })
+	slices.SortFunc(left, byFirst)
+	return func(offset int64) *codec.Row {
+		for len(left) > 0 && left[0].last < offset {
+			left = left[1:]
 		}
-		if best.row == nil || h.first < best.first || h.first == best.first && h.row.Segment.ID.ID.Compare(best.row.Segment.ID.ID) < 0 {
-			best = h
+		if len(left) == 0 {
+			return nil
 		}
+		return left[0].row
 	}
-	return best.row
+}
+
+func byFirst(a, b held) int {
+	return cmp.Or(cmp.Compare(a.first, b.first), a.row.Segment.ID.ID.Compare(b.row.Segment.ID.ID))
 }
 
 // highest is HighestOffsetForEpoch.
