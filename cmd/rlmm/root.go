@@ -26,9 +26,10 @@ Try it without a cluster: rlmm dev`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().BoolP("verbose", "v", false, "log at debug level")
 	addConfigFlags(root.PersistentFlags())
-	root.AddCommand(newDev(), newConfig(), newProcessor(), newServe(), newLoad(), newDecode(), newHealth(), newReset(), newVerify(), newVersion())
+	root.AddCommand(newDev(), newConfig(), newProcessor(), newServe(), newLoad(), newDecode(), newHealth(), newReset(), newVersion())
 	root.AddCommand(newTopics(), newPartitions(), newSegments(), newSegment(), newLocate(), newEpochs(), newOrphans(),
-		newDump(), newPartitionFor(), newExport(), newImport())
+		newDump(), newPartitionFor(), newExport(), newImport(),
+		newDoctor(), newVerify(), newRepair())
 	return root
 }
 

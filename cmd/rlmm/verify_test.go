@@ -53,16 +53,22 @@ func finishedRow(n uint64, start, end int64) codec.Row {
 // What a dev run leaves is in order; while it runs its stores can't be read.
 func TestVerifyDev(t *testing.T) {
 	data := t.TempDir()
-	dev, _, _ := devRun(t, data)
-	got := execute(t, "", "verify", "--data", data)
+	dev, base, kafka := devRun(t, data)
+	got := execute(t, "", "verify", "--offline", data)
 	if got.code != exitFailure || got.out != "" || !strings.Contains(got.err, "the store processor/0 is in use by a running process") {
 		t.Errorf("while it runs: %+v", got)
+	}
+	for _, source := range [][]string{{"--server", base}, {"--bootstrap", kafka}} {
+		got = execute(t, "", append([]string{"verify", "--no-headers"}, source...)...)
+		if got.code != 0 || got.out != "" || !strings.HasSuffix(got.err, " 138 segments; nothing found\n") {
+			t.Errorf("from %v: %+v", source, got)
+		}
 	}
 	if code := dev.stop(t); code != 0 {
 		t.Fatalf("exit %d", code)
 	}
 	for _, form := range []string{"table", "json"} {
-		got = execute(t, "", "verify", "--data", data, "-o", form)
+		got = execute(t, "", "verify", "--offline", data, "--no-headers", "-o", form)
 		if got.code != 0 || got.out != "" || !strings.HasPrefix(got.err, "100 stores, ") || !strings.HasSuffix(got.err, "276 segments; nothing found\n") {
 			t.Errorf("afterwards: %+v", got)
 		}
@@ -79,8 +85,9 @@ func TestVerifyFindings(t *testing.T) {
 	plant(t, data, "processor/3.aside-corrupt-1", started) // not looked at
 	before := snapshotOf(t, data)
 
-	got := execute(t, "", "verify", "--data", data)
+	got := execute(t, "", "verify", "--offline", data)
 	want := strings.Join([]string{
+		"KIND       STORE        TOPIC   KEY                                              MESSAGE",
 		"misplaced  processor/7          ERERERERQRGBEREREREREQ:0/AAAAAAAAAAEAAAAAAAAAAQ  lies in metadata partition 7, belongs in 38 of 50",
 		"gap        views/38     orders  ERERERERQRGBEREREREREQ:0                         epoch 0: no finished segment holds 100 to 199",
 		"orphan     views/38     orders  ERERERERQRGBEREREREREQ:0/AAAAAAAAAAMAAAAAAAAAAw  segment AAAAAAAAAAMAAAAAAAAAAw: its copy began and never ended (last event 1970-01-01T00:00:00Z)",
@@ -93,7 +100,7 @@ func TestVerifyFindings(t *testing.T) {
 		t.Errorf("exit %d, %s", got.code, got.err)
 	}
 
-	got = execute(t, "", "verify", "--data", data, "--older-than", "1000000h", "-o", "json")
+	got = execute(t, "", "verify", "--offline", data, "--older-than", "1000000h", "-o", "json")
 	var lines []map[string]any
 	for line := range strings.Lines(got.out) {
 		var l map[string]any
@@ -148,8 +155,8 @@ func TestVerifyGoesOnBehindADamagedStore(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(data, "views", "0", "CURRENT"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := execute(t, "", "verify", "--data", data)
-	if got.code != exitFailure || !strings.HasPrefix(got.out, "gap ") || !strings.Contains(got.err, filepath.Join("views", "0")) {
+	got := execute(t, "", "verify", "--offline", data)
+	if got.code != exitFailure || !strings.Contains(got.out, "\ngap ") || !strings.Contains(got.err, filepath.Join("views", "0")) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -158,21 +165,21 @@ func TestVerifyInUse(t *testing.T) {
 	data := t.TempDir()
 	plant(t, data, "processor/0")
 	held := openStore(t, data, "views/1")
-	got := execute(t, "", "verify", "--data", data)
+	got := execute(t, "", "verify", "--offline", data)
 	if got.code != exitFailure || !strings.Contains(got.err, "the store views/1 is in use by a running process; stop it first") {
 		t.Errorf("%+v", got)
 	}
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := execute(t, "", "verify", "--data", data); got.code != 0 {
+	if got := execute(t, "", "verify", "--offline", data); got.code != 0 {
 		t.Errorf("afterwards: %+v", got)
 	}
 }
 
 func TestVerifyRefuses(t *testing.T) {
 	data := t.TempDir()
-	if got := execute(t, "", "verify", "--data", data); got.code != exitFailure || !strings.Contains(got.err, "no store in") {
+	if got := execute(t, "", "verify", "--offline", data); got.code != exitFailure || !strings.Contains(got.err, "no store in") {
 		t.Errorf("an empty folder: %+v", got)
 	}
 	plant(t, data, "views/9")
@@ -185,8 +192,9 @@ func TestVerifyRefuses(t *testing.T) {
 		{"--older-than -1s", "--older-than"},
 		{"-o yaml", "yaml"},
 		{"extra", "extra"},
+		{"--server http://h", "--server and --offline"},
 	} {
-		got := execute(t, "", append([]string{"verify", "--data", data}, strings.Fields(c.args)...)...)
+		got := execute(t, "", append([]string{"verify", "--offline", data}, strings.Fields(c.args)...)...)
 		if got.code != exitUsage || !strings.Contains(got.err, c.want) || got.out != "" {
 			t.Errorf("%s: %+v", c.args, got)
 		}

@@ -53,7 +53,7 @@ func (c *Cluster) identify(ctx context.Context, s Settings) (err error) {
 	if c.admin, err = sarama.NewClusterAdminFromClient(c.adminClient); err != nil {
 		return err
 	}
-	meta, err := c.request(ctx, []string{""}) // none: an empty list would ask for all
+	meta, err := c.request(ctx, metadataRequest([]string{""})) // none: an empty list would ask for all
 	if err != nil {
 		return fmt.Errorf("read the cluster id: %w", err)
 	}
@@ -112,25 +112,30 @@ func (c *Cluster) offset(ctx context.Context, topic string, partition int32, at 
 	return o, nil
 }
 
-// request asks any broker for the metadata of the topics, nil for all. The answer is new:
-// the client's own cache knows neither ids nor deletions.
-func (c *Cluster) request(ctx context.Context, topics []string) (*sarama.MetadataResponse, error) {
-	return call(ctx, func() (*sarama.MetadataResponse, error) { return c.anyBroker(topics) })
+// request asks any broker for metadata. The answer is new: the client's own cache knows
+// neither ids nor deletions.
+func (c *Cluster) request(ctx context.Context, req *sarama.MetadataRequest) (*sarama.MetadataResponse, error) {
+	return call(ctx, func() (*sarama.MetadataResponse, error) { return c.anyBroker(req) })
 }
 
-func (c *Cluster) anyBroker(topics []string) (*sarama.MetadataResponse, error) {
+// metadataRequest is of the topics, nil for all.
+func metadataRequest(topics []string) *sarama.MetadataRequest {
+	return sarama.NewMetadataRequest(Protocol, topics)
+}
+
+func (c *Cluster) anyBroker(req *sarama.MetadataRequest) (*sarama.MetadataResponse, error) {
 	broker := c.client.LeastLoadedBroker()
 	if broker == nil {
 		return nil, sarama.ErrOutOfBrokers
 	}
-	return c.metadataOf(broker, topics)
+	return c.metadataOf(broker, req)
 }
 
-func (c *Cluster) metadataOf(broker *sarama.Broker, topics []string) (*sarama.MetadataResponse, error) {
+func (c *Cluster) metadataOf(broker *sarama.Broker, req *sarama.MetadataRequest) (*sarama.MetadataResponse, error) {
 	if err := broker.Open(c.client.Config()); err != nil && !errors.Is(err, sarama.ErrAlreadyConnected) {
 		return nil, err
 	}
-	meta, err := broker.GetMetadata(sarama.NewMetadataRequest(Protocol, topics))
+	meta, err := broker.GetMetadata(req)
 	return meta, closeBroken(broker, err)
 }
 
@@ -174,7 +179,7 @@ type metadataAnswer struct {
 }
 
 func (c *Cluster) askTopics(names []string) (a metadataAnswer) {
-	a.metadata, a.err = c.anyBroker(names)
+	a.metadata, a.err = c.anyBroker(metadataRequest(names))
 	return a
 }
 
@@ -194,7 +199,7 @@ func (c *Cluster) TopicAtLeaders(ctx context.Context, name string, partitions []
 	var topics []Topic
 	for _, leader := range leaders {
 		t, err := call(ctx, func() (Topic, error) {
-			meta, err := c.metadataOf(leader, []string{name})
+			meta, err := c.metadataOf(leader, metadataRequest([]string{name}))
 			if err != nil {
 				return Topic{}, err
 			}
@@ -220,7 +225,7 @@ func topicIn(meta *sarama.MetadataResponse, name string) (Topic, error) {
 
 // Topics lists the cluster's topics.
 func (c *Cluster) Topics(ctx context.Context) ([]Topic, error) {
-	meta, err := c.request(ctx, nil)
+	meta, err := c.request(ctx, metadataRequest(nil))
 	if err != nil {
 		return nil, fmt.Errorf("metadata of all topics: %w", err)
 	}

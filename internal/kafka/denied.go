@@ -45,8 +45,17 @@ type DeniedError struct {
 
 // Error names the right and how to grant it.
 func (e *DeniedError) Error() string {
-	return fmt.Sprintf("%s on %s %s is denied to this client; grant it: kafka-acls.sh --add --allow-principal User:NAME --operation %s %s: %v",
-		e.Operation, e.On.kind, e.On.name, e.Operation, e.On.flag, e.Err)
+	return fmt.Sprintf("%s; grant it: %s: %v", e.What(), e.Grant(), e.Err)
+}
+
+// What names the right.
+func (e *DeniedError) What() string {
+	return fmt.Sprintf("%s on %s %s is denied to this client", e.Operation, e.On.kind, e.On.name)
+}
+
+// Grant is the command that grants it.
+func (e *DeniedError) Grant() string {
+	return fmt.Sprintf("kafka-acls.sh --add --allow-principal User:NAME --operation %s %s", e.Operation, e.On.flag)
 }
 
 // Unwrap returns the broker's answer.

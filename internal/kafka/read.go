@@ -18,6 +18,10 @@ type Record struct {
 	Offset    int64
 	// Value is nil for a null one.
 	Value []byte
+	// Key and Headers are those of records that were fetched, not of those that are
+	// followed.
+	Key     []byte
+	Headers []*sarama.RecordHeader
 }
 
 // Records iterates over the data records of a partition from an offset, or the first that
@@ -61,7 +65,7 @@ func dataOf(block *sarama.FetchResponseBlock, from, end int64, yield func(Record
 			if batch.Control || offset < from || offset >= end {
 				continue
 			}
-			if !yield(Record{Offset: offset, Value: r.Value}) {
+			if !yield(Record{Offset: offset, Value: r.Value, Key: r.Key, Headers: r.Headers}) {
 				return next, false
 			}
 		}
@@ -121,7 +125,7 @@ func forward(ctx context.Context, p sarama.PartitionConsumer, take func(Record) 
 			if !ok {
 				return last
 			}
-			if err := take(Record{m.Partition, m.Offset, m.Value}); err != nil {
+			if err := take(Record{Partition: m.Partition, Offset: m.Offset, Value: m.Value}); err != nil {
 				return err
 			}
 		case e, ok := <-p.Errors():

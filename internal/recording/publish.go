@@ -17,6 +17,12 @@ import (
 // error. The first error ends it, as does the context; what was on its way when the
 // context ended may be in the topic without being counted.
 func Publish(ctx context.Context, s kafka.Settings, topic string, events iter.Seq2[Event, error]) (int, error) {
+	return PublishEach(ctx, s, topic, events, func(Event) {})
+}
+
+// PublishEach is Publish that hands over each event, with its offset, when the cluster has
+// acknowledged it; those of a partition in order, one call at a time.
+func PublishEach(ctx context.Context, s kafka.Settings, topic string, events iter.Seq2[Event, error], acknowledged func(Event)) (int, error) {
 	limit, err := maxMessageBytes(ctx, s, topic)
 	if err != nil {
 		return 0, fmt.Errorf("publish to %s: %w", topic, err)
@@ -35,7 +41,7 @@ func Publish(ctx context.Context, s kafka.Settings, topic string, events iter.Se
 	}
 	// Nothing else ends a producer's retries.
 	defer context.AfterFunc(ctx, func() { _ = client.Close() })()
-	p := publisher{producer: producer, topic: topic}
+	p := publisher{producer: producer, topic: topic, told: acknowledged}
 	return p.publish(ctx, events)
 }
 
@@ -65,6 +71,7 @@ type publisher struct {
 	topic        string
 	onTheWay     sync.WaitGroup
 	acknowledged int
+	told         func(Event)
 }
 
 func (p *publisher) publish(ctx context.Context, events iter.Seq2[Event, error]) (int, error) {
@@ -90,7 +97,7 @@ func (p *publisher) send(ctx context.Context, events iter.Seq2[Event, error]) er
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		m := &sarama.ProducerMessage{Topic: p.topic, Partition: e.Partition}
+		m := &sarama.ProducerMessage{Topic: p.topic, Partition: e.Partition, Metadata: e}
 		if e.Key != nil {
 			m.Key = sarama.ByteEncoder(e.Key)
 		}
@@ -108,12 +115,15 @@ func (p *publisher) countAcks(fail context.CancelCauseFunc) {
 	successes, failures := p.producer.Successes(), p.producer.Errors()
 	for successes != nil || failures != nil {
 		select {
-		case _, ok := <-successes:
+		case m, ok := <-successes:
 			if !ok {
 				successes = nil
 				continue
 			}
 			p.acknowledged++
+			e := m.Metadata.(Event)
+			e.Offset = m.Offset
+			p.told(e)
 		case e, ok := <-failures:
 			if !ok {
 				failures = nil

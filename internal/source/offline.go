@@ -2,12 +2,12 @@ package source
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/store"
 	"github.com/tieredlog/rlmm/internal/table"
-	"github.com/tieredlog/rlmm/views/check"
 )
 
 // folder reads the data folder of a stopped process.
@@ -30,20 +30,25 @@ func OpenFolder(dir string, progress Progress) (Source, error) {
 
 func (folder) Close() error { return nil }
 
+func (f folder) Covers(context.Context) (int, error) {
+	partitions := map[int32]bool{}
+	for _, s := range f.stores {
+		partitions[s.Partition] = true
+	}
+	return len(partitions), nil
+}
+
 func (f folder) Rows(ctx context.Context, selected Selector) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		for at := 0; at < len(f.stores); {
 			f.progress(int64(at), int64(len(f.stores)))
 			number := f.stores[at].Partition
-			rows, next, err := f.furthest(at)
-			if err == nil {
-				err = ctx.Err()
-			}
+			reader, next, err := f.furthest(at)
 			if err != nil {
 				yield(Row{}, err)
 				return
 			}
-			if !yieldStored(number, rows, selected, yield) {
+			if !yieldStored(ctx, number, reader, selected, yield) {
 				return
 			}
 			at = next
@@ -52,26 +57,47 @@ func (f folder) Rows(ctx context.Context, selected Selector) iter.Seq2[Row, erro
 	}
 }
 
-// furthest reads the stores of one metadata partition, which lie together, and returns
-// the rows of the one that has applied more, and where the next partition's stores begin.
-func (f folder) furthest(at int) (rows map[string]string, next int, err error) {
-	applied := int64(-2) // less than that of an empty store
+// furthest opens the stores of one metadata partition, which lie together, and returns
+// the one that has applied more, and where the next partition's stores begin.
+func (f folder) furthest(at int) (best *store.Reader, next int, err error) {
 	for next = at; next < len(f.stores) && f.stores[next].Partition == f.stores[at].Partition; next++ {
-		found, position, err := f.stores[next].Dump()
-		if err != nil {
-			return nil, next, err
+		reader, err := f.stores[next].Read()
+		if err == nil && best != nil {
+			best, err = further(best, reader)
+		} else if err == nil {
+			best = reader
 		}
-		if position.Applied > applied {
-			rows, applied = found, position.Applied
+		if err != nil {
+			return nil, next, errors.Join(err, closeReader(best))
 		}
 	}
-	return rows, next, nil
+	return best, next, nil
 }
 
-// yieldStored decodes rows in the order of keys; false ends the iteration.
-func yieldStored(number int32, rows map[string]string, selected Selector, yield func(Row, error) bool) bool {
-	for stored, err := range check.InOrder(rows) {
+// further closes the reader that has applied less, and returns the other.
+func further(a, b *store.Reader) (*store.Reader, error) {
+	if b.Position().Applied > a.Position().Applied {
+		a, b = b, a
+	}
+	return a, b.Close()
+}
+
+func closeReader(r *store.Reader) error {
+	if r == nil {
+		return nil
+	}
+	return r.Close()
+}
+
+// yieldStored decodes the rows in the order of keys and closes the reader; false ends the
+// iteration.
+func yieldStored(ctx context.Context, number int32, r *store.Reader, selected Selector, yield func(Row, error) bool) bool {
+	defer r.Close() //nolint:errcheck // nothing is lost
+	for stored, err := range r.Rows() {
 		var row codec.Row
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err == nil {
 			row, err = table.DecodeRow(string(stored.Key), stored.Value)
 		}

@@ -10,29 +10,43 @@ import (
 	"github.com/tieredlog/rlmm/views"
 )
 
-// server asks a running one over HTTP.
-type server struct{ client *rest.Client }
+// Server asks a running one over HTTP.
+type Server struct {
+	// Client is the connection.
+	*rest.Client
+}
 
 // OpenServer returns the source that asks the server at the URL. What it says is of the
 // metadata partitions that are assigned there; while one of them isn't ready, reads fail
 // with api.ErrNotReady.
-func OpenServer(url string) (Source, error) {
+func OpenServer(url string) (Server, error) {
 	client, err := rest.NewClient(url, nil)
 	if err != nil {
-		return nil, err
+		return Server{}, err
 	}
-	return server{client}, nil
+	return Server{client}, nil
 }
 
-func (server) Close() error { return nil }
+// Close does nothing.
+func (Server) Close() error { return nil }
 
-func (s server) Rows(ctx context.Context, selected Selector) iter.Seq2[Row, error] {
+// Covers implements [Source].
+func (s Server) Covers(ctx context.Context) (int, error) {
+	status, err := s.Status(ctx)
+	if err != nil || status.Views == nil {
+		return 0, err
+	}
+	return len(status.Views.Tasks), nil
+}
+
+// Rows implements [Source].
+func (s Server) Rows(ctx context.Context, selected Selector) iter.Seq2[Row, error] {
 	if len(selected) == 0 {
 		selected = Selector{{}}
 	}
 	return func(yield func(Row, error) bool) {
 		for _, filter := range selected {
-			for told, err := range s.client.Rows(ctx, filter) {
+			for told, err := range s.Client.Rows(ctx, filter) {
 				row, err := rowOf(told, err)
 				if !yield(row, err) || err != nil {
 					return

@@ -27,6 +27,8 @@ type Source interface {
 	// Rows iterates over the rows that the selector takes, by metadata partition, each in
 	// the order of keys; a server may give a row twice. An error is the last step.
 	Rows(ctx context.Context, selected Selector) iter.Seq2[Row, error]
+	// Covers returns how many metadata partitions it tells of.
+	Covers(ctx context.Context) (int, error)
 	// Close frees what the source holds.
 	Close() error
 }
@@ -62,6 +64,35 @@ func Collect(ctx context.Context, from Source, selected Selector) ([]Partition, 
 		p.Rows = append(p.Rows, row.Row)
 	}
 	return inOrder(byPartition), nil
+}
+
+// Partitions iterates over the user partitions that the selector takes, as their rows lie
+// together in the source: memory is needed for one at a time. An error is the last step.
+func Partitions(ctx context.Context, from Source, selected Selector) iter.Seq2[Partition, error] {
+	return func(yield func(Partition, error) bool) {
+		var at *Partition
+		for row, err := range from.Rows(ctx, selected) {
+			if err != nil {
+				yield(Partition{}, err)
+				return
+			}
+			id := row.Partition()
+			if at != nil && (at.TopicID != id.TopicID || at.Partition != id.Partition) {
+				if !yield(*at, nil) {
+					return
+				}
+				at = nil
+			}
+			if at == nil {
+				at = &Partition{TopicIdPartition: id, MetadataPartition: row.MetadataPartition}
+			}
+			at.Topic = cmp.Or(at.Topic, id.Topic)
+			at.Rows = append(at.Rows, row.Row)
+		}
+		if at != nil {
+			yield(*at, nil)
+		}
+	}
 }
 
 func inOrder(found map[api.TopicIdPartition]*Partition) []Partition {

@@ -136,6 +136,9 @@ func (t *Topic) Decode(r kafka.Record) Event {
 	return e
 }
 
+// Covers implements [Source].
+func (t *Topic) Covers(context.Context) (int, error) { return int(t.Partitions), nil }
+
 // Rows implements [Source].
 func (t *Topic) Rows(ctx context.Context, selected Selector) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {

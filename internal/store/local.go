@@ -46,13 +46,14 @@ func Locals(data string) ([]Local, error) {
 
 func (l Local) dir() string { return filepath.Join(l.data, filepath.FromSlash(l.Name)) }
 
-// Dump is [Dump] of the store; one that a running process holds is a [LocalInUseError].
-func (l Local) Dump() (map[string]string, Position, error) {
-	rows, at, err := Dump(l.dir())
+// Read opens the store to be read; nothing is written. One that a running process holds is
+// a [LocalInUseError].
+func (l Local) Read() (*Reader, error) {
+	r, err := Read(l.dir())
 	if errors.Is(err, syscall.EAGAIN) { // the lock of its folder
 		err = &LocalInUseError{l.Name, err}
 	}
-	return rows, at, err
+	return r, err
 }
 
 // LocalInUseError is a store that a running process holds.

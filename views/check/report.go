@@ -11,7 +11,7 @@ import (
 // Kind says what a finding is about.
 type Kind string
 
-// The kinds of findings. The first three are faults: the store, or this program, is wrong.
+// The kinds of findings. The first four are faults: the store, or this program, is wrong.
 // The others are what right rows tell, and for an operator to judge.
 const (
 	// Row is a row that doesn't decode, or that no event makes.
@@ -20,6 +20,8 @@ const (
 	Misplaced Kind = "misplaced"
 	// Index is an answer of the index that differs from that of a scan.
 	Index Kind = "index"
+	// Counter is a total that a server tells and that differs from what its rows come to.
+	Counter Kind = "counter"
 	// Gap is offsets of an epoch, between its first finished segment's start and its
 	// highest offset, that no finished segment of the epoch holds.
 	Gap Kind = "gap"
@@ -43,16 +45,16 @@ const (
 )
 
 // Kinds are all kinds, in the order in which reports count them.
-var Kinds = [...]Kind{Row, Misplaced, Index, Gap, Overlap, EpochOrder, Orphan, MissingObject, UnknownObject, DeletedObject}
+var Kinds = [...]Kind{Row, Misplaced, Index, Counter, Gap, Overlap, EpochOrder, Orphan, MissingObject, UnknownObject, DeletedObject}
 
 // IsFault tells whether findings of the kind mean that the store or this program is wrong.
-func (k Kind) IsFault() bool { return k == Row || k == Misplaced || k == Index }
+func (k Kind) IsFault() bool { return k == Row || k == Misplaced || k == Index || k == Counter }
 
 // Finding is one thing that was found.
 type Finding struct {
 	Kind Kind
-	// Key is the table's key of the row, or of the partition (Index, Gap, Overlap,
-	// EpochOrder); the object's name (UnknownObject, DeletedObject).
+	// Key is the table's key of the row, or of the partition (Index, Counter,
+	// Gap, Overlap, EpochOrder); the object's name (UnknownObject, DeletedObject).
 	Key string
 	// Partition is the user partition; the zero value when the key is none.
 	Partition api.TopicIdPartition
