@@ -159,7 +159,7 @@ func TestVersionIsOneLine(t *testing.T) {
 func TestHelpNamesEveryVerb(t *testing.T) {
 	help := execute(t, "", "--help").out
 	for _, verb := range []string{
-		"dev", "processor", "serve", "load", "decode", "health", "verify", "reset", "version",
+		"dev", "processor", "serve", "load", "decode", "health", "doctor", "verify", "repair", "reset", "version",
 		"topics", "partitions", "segments", "segment", "locate", "epochs", "orphans", "dump", "partition-for", "export", "import", "completion",
 	} {
 		if !strings.Contains(help, "\n  "+verb) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -292,9 +293,9 @@ var repairColumns = []column[repairLine]{
 	{name: "TOPIC ID", wide: true, text: func(l repairLine) string { return l.TopicID.String() }},
 	{name: "PARTITION", text: func(l repairLine) string { return fmt.Sprint(l.Partition) }},
 	{name: "SEGMENT ID", text: func(l repairLine) string { return orDash(l.SegmentID) }},
-	{name: "STATE", text: func(l repairLine) string { return l.State }},
+	{name: "STATE", text: func(l repairLine) string { return cmp.Or(l.State, "-") }},
 	{name: "METADATA PARTITION", text: func(l repairLine) string { return fmt.Sprint(l.MetadataPartition) }},
 	{name: "OFFSET", text: func(l repairLine) string { return orDash(l.Offset) }},
-	{name: "OUTCOME", text: func(l repairLine) string { return l.Outcome }},
-	{name: "NOTE", text: func(l repairLine) string { return l.Note }},
+	{name: "OUTCOME", text: func(l repairLine) string { return cmp.Or(l.Outcome, "-") }},
+	{name: "NOTE", text: func(l repairLine) string { return cmp.Or(l.Note, "-") }},
 }
