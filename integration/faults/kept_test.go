@@ -30,6 +30,10 @@ const (
 	keptViewVerb      = "kept-view"
 )
 
+// smallStore has buffers that are full after seconds: those of 1 MiB, one or two for each
+// partition, take minutes, which looks like a leak.
+var smallStore = views.Store{WriteBuffer: 64 << 10, BlockCache: 64 << 10}
+
 func runKeptProcessor(ctx context.Context, args []string) error {
 	p, err := newPurging(args)
 	if err != nil {
@@ -49,6 +53,7 @@ func runKeptProcessor(ctx context.Context, args []string) error {
 func runKeptView(ctx context.Context, args []string) error {
 	m, err := views.NewManager(ctx, views.Config{
 		Kafka: views.Kafka{Bootstrap: args[:1]}, MetadataTopic: args[1], Group: args[2], DataDir: args[3],
+		Store: smallStore,
 	})
 	if err != nil {
 		return err

@@ -28,6 +28,7 @@ type mutator struct {
 	time   int64
 	step   int
 	tip    api.TopicIdPartition
+	tips   []api.TopicIdPartition // that it has had
 }
 
 func newMutator(r *Recorder, number int) *mutator {
@@ -76,19 +77,17 @@ func isApplied(m mutation) bool {
 	return m.position.Offset >= 0 && (k == decided || k == appliedUnknown)
 }
 
-// next is the next event; each partition's life ends with its deletion.
+// next is the next event; each partition's life ends with its deletion, or some of it.
 func (m *mutator) next() api.RemoteLogMetadata {
 	if m.step%ownSteps == 0 {
-		m.tip = api.TopicIdPartition{
-			TopicID: api.UUIDFromBits(m.random.Uint64()|1, m.random.Uint64()), Topic: "own", Partition: m.random.Int32N(3),
-		}
+		m.tip = m.life(m.step / ownSteps)
 		m.r.own[m.number].Store(new(m.tip))
 	}
 	m.time++
 	m.step++
 	if left := ownSteps - m.step%ownSteps; left <= 6 {
 		return api.RemotePartitionDeleteMetadata{
-			TopicIdPartition: m.tip, State: api.RemotePartitionDeleteState(m.random.IntN(3)), EventTimestampMs: m.time, BrokerID: m.broker,
+			TopicIdPartition: m.tip, State: m.deletion(), EventTimestampMs: m.time, BrokerID: m.broker,
 		}
 	}
 	n := m.random.IntN(ownSegments)
@@ -103,6 +102,25 @@ func (m *mutator) next() api.RemoteLogMetadata {
 		u.CustomMetadata = api.NewCustomMetadata([]byte{byte(m.time)})
 	}
 	return u
+}
+
+// life is the user partition that is mutated next.
+func (m *mutator) life(n int) api.TopicIdPartition {
+	if lives := m.r.o.Lives; lives > 0 && n >= lives {
+		return m.tips[n%lives]
+	}
+	m.tips = append(m.tips, api.TopicIdPartition{
+		TopicID: api.UUIDFromBits(m.random.Uint64()|1, m.random.Uint64()), Topic: "own", Partition: m.random.Int32N(3),
+	})
+	return m.tips[n]
+}
+
+// deletion is a state of a partition's deletion; what lives again isn't deleted.
+func (m *mutator) deletion() api.RemotePartitionDeleteState {
+	if m.r.o.Lives > 0 {
+		return api.DeletePartitionMarked
+	}
+	return api.RemotePartitionDeleteState(m.random.IntN(3))
 }
 
 // add makes a segment of two epochs that overlaps its neighbours.

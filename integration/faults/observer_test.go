@@ -158,6 +158,7 @@ func everyPartition() []int32 {
 func (w *world) record(o *observer, observed faults.Observed) {
 	observed.Name, observed.Partitions, observed.UserPartitions = o.name, partitions, faults.LoadPartitions()
 	observed.Ends, observed.Seed, observed.MutateEvery = w.ends, w.random.Uint64(), w.mutateEvery
+	observed.Lives = w.lives
 	observed.Acknowledged = func(p int32) int64 { return w.acknowledged[p].Load() }
 	o.Recorder = faults.Record(observed)
 	w.observers = append(w.observers, o)

@@ -40,6 +40,7 @@ func newPurging(args []string) (*processor.Processor, error) {
 		Kafka:         processor.Kafka{Bootstrap: args[:1], SessionTimeout: 6 * time.Second},
 		MetadataTopic: args[1], Group: args[2], DataDir: args[3], CreateTopics: true, ReplicationFactor: 1,
 		PurgeAfter: time.Millisecond, MaintainEvery: 500 * time.Millisecond,
+		Store: smallStore,
 	})
 }
 

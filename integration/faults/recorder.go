@@ -34,6 +34,10 @@ type Observed struct {
 	// MutateEvery is how long each of its mutators waits from one mutation to the next;
 	// zero and less is 50 ms.
 	MutateEvery time.Duration
+	// Lives is how many user partitions of its own each of its mutators has, in turn and
+	// then again, without deleting them: the state is of a fixed size after a while. Zero
+	// and less is a new one each time, and each is deleted in the end.
+	Lives int
 }
 
 // keptAnswers is how many answers a recorder keeps to be judged, chosen evenly among all.

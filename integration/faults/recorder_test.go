@@ -314,6 +314,24 @@ func TestAnswersBeyondTheLimitAreSampled(t *testing.T) {
 	}
 }
 
+// Mutators that have but some lives go through them again and again, and delete none.
+func TestMutatorsWithFewLivesKeepTheStateSmall(t *testing.T) {
+	b := newBench(0)
+	b.o.Lives = 2
+	m := newMutator(newRecorder(b.o), 0)
+	tips := map[api.TopicIdPartition]bool{}
+	for range 6 * ownSteps {
+		event := m.next()
+		tips[event.Partition()] = true
+		if d, ok := event.(api.RemotePartitionDeleteMetadata); ok && d.State != api.DeletePartitionMarked {
+			t.Fatalf("%+v", d)
+		}
+	}
+	if len(tips) != 2 {
+		t.Errorf("%d partitions", len(tips))
+	}
+}
+
 // The recorder as tests use it: everything at once, on a topic that grows.
 func TestRecordAllTheTime(t *testing.T) {
 	b := newBench(200)

@@ -58,7 +58,7 @@ func newSoak(t *testing.T) *soak {
 	broker, wires := startWired(t, []string{"KEPT", "FIRST", "SECOND", "VIEW", "SERVER", "MANAGER"},
 		kafkatest.WithProperty("log.cleaner.backoff.ms", "200"))
 	s := &soak{world: newWorld(t, broker.Bootstrap()), broker: broker, wires: wires, wanted: 1}
-	s.mutateEvery = 500 * time.Millisecond // what is mutated stays, and the state shall not grow much
+	s.mutateEvery, s.lives = 200*time.Millisecond, 3 // the state has its full size soon
 	s.createForgetfulTable(notCompacting)
 	s.tap = s.world.tap()
 	s.startFleet()

@@ -25,7 +25,6 @@ var harms = []harm{
 	{"pause a processor", 3, func(s *soak) { s.anyProcessor().standStill(beyondSession, beyondSession+2*time.Second) }},
 	{"pause a server", 2, func(s *soak) { s.anyServer().standStill(3*time.Second, 9*time.Second) }},
 	{"another fleet size", 3, func(s *soak) { s.wanted = s.random.IntN(len(s.others) + 1) }},
-	{"too few replicas", 2, func(s *soak) { s.runShortOfReplicas() }},
 	{"damage the network", 5, func(s *soak) { s.damageSome(s.wires) }},
 	{"fill a disk", 2, (*soak).fillDisk},
 	{"compact the table", 2, (*soak).compact},

@@ -107,6 +107,7 @@ type world struct {
 	observers []*observer
 	// mutateEvery is the observers' pause between mutations; 0 is a recorder's default.
 	mutateEvery time.Duration
+	lives       int // of the observers' mutators, as a recorder takes it
 	// cut is what was on the head of the input before it was cut off, by partition.
 	cut map[int32][]*sarama.ConsumerMessage
 
