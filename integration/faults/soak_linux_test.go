@@ -63,6 +63,7 @@ func newSoak(t *testing.T) *soak {
 	s.tap = s.world.tap()
 	s.startFleet()
 	s.startViews()
+	s.heal()
 	s.began = time.Now()
 	s.report = faults.Soak{
 		Seed: s.seed, Harms: map[string]int{}, Observers: map[string]faults.Counts{}, Answered: map[string]int{},
@@ -123,6 +124,7 @@ func (s *soak) heal(calm ...func()) {
 			m.stop()
 		}
 	}
+	s.wantAlive()
 	for p, end := range s.inputEnds() {
 		s.await("everything is answered", func() bool { return s.tap.answered(int32(p)) >= end-1 })
 	}
