@@ -45,8 +45,8 @@ type Soak struct {
 	} `json:"stallSeconds"`
 	// Memory is what the processes that live all the time needed.
 	Memory map[string][]Weight `json:"memory,omitempty"`
-	// Growth is how much of its heap each of them had more at the end than at 20 % of the
-	// time: 0.1 is a tenth. It is left out where too little was weighed.
+	// Growth is by what share of its memory each of them had more at the end than at 20 %
+	// of the time, as the function Growth has it. It is left out where too little was weighed.
 	Growth map[string]float64 `json:"growth,omitempty"`
 	// FalseAnswers is how much an observer was told that wasn't true, in answers and in
 	// outcomes.
@@ -71,25 +71,29 @@ type Weight struct {
 }
 
 // Growth compares the last third of the weights since a time with the first third: 0.1
-// says that the median heap has grown by a tenth. It needs six of them.
+// says that what the process holds, the median heap, has grown by a tenth of the memory
+// that the process had, the median RSS. (The RSS itself has garbage in it, and the heap
+// alone is so small that some buffers double it.) It needs six weights.
 func Growth(weights []Weight, since float64) (growth float64, ok bool) {
 	weights = slices.DeleteFunc(slices.Clone(weights), func(w Weight) bool { return w.AtSeconds < since })
 	third := len(weights) / 3
 	if third < 2 {
 		return 0, false
 	}
-	first, last := medianHeap(weights[:third]), medianHeap(weights[len(weights)-third:])
-	return float64(last)/float64(first) - 1, true
+	first, last := weights[:third], weights[len(weights)-third:]
+	heap := func(w Weight) uint64 { return w.HeapBytes }
+	rss := func(w Weight) uint64 { return w.RSSBytes }
+	return (median(last, heap) - median(first, heap)) / median(first, rss), true
 }
 
-// medianHeap is the lower of the two middle ones when there are two.
-func medianHeap(weights []Weight) uint64 {
-	heaps := make([]uint64, len(weights))
+// median is the lower of the two middle ones when there are two.
+func median(weights []Weight, of func(Weight) uint64) float64 {
+	bytes := make([]uint64, len(weights))
 	for i, w := range weights {
-		heaps[i] = w.HeapBytes
+		bytes[i] = of(w)
 	}
-	slices.Sort(heaps)
-	return heaps[(len(heaps)-1)/2]
+	slices.Sort(bytes)
+	return float64(bytes[(len(bytes)-1)/2])
 }
 
 // Write writes the report as JSON.

@@ -203,8 +203,8 @@ func (s *soak) conclude() {
 	s.write()
 }
 
-// wantFlat fails the test when what was weighed has grown by more than a tenth since a
-// fifth of the time. A soak of less than five minutes is too short to tell.
+// wantFlat fails the test when what a process holds has grown by more than a tenth of its
+// memory since a fifth of the time. A soak of less than five minutes is too short to tell.
 func (s *soak) wantFlat() {
 	s.t.Helper()
 	long := seconds(s.t) >= 5*time.Minute
@@ -214,7 +214,7 @@ func (s *soak) wantFlat() {
 			s.report.Growth[name] = growth
 		}
 		if long && (!ok || growth > 0.1) {
-			s.t.Errorf("the heap of the %s has grown by %.0f %%, by %d weights", name, 100*growth, len(weights))
+			s.t.Errorf("the %s holds more: it has grown by %.0f %%, by %d weights", name, 100*growth, len(weights))
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 func weights(since float64, heaps ...uint64) []Weight {
 	var all []Weight
 	for i, h := range heaps {
-		all = append(all, Weight{AtSeconds: since + float64(i), HeapBytes: h})
+		all = append(all, Weight{AtSeconds: since + float64(i), HeapBytes: h, RSSBytes: 200})
 	}
 	return all
 }
@@ -30,8 +30,8 @@ func TestGrowth(t *testing.T) {
 		{"nothing", nil, 0, 0, false},
 		{"too few", weights(0, 1, 2, 3, 4, 5), 0, 0, false},
 		{"flat", weights(0, 100, 100, 100, 100, 100, 100), 0, 0, true},
-		{"a leak", weights(0, 100, 110, 120, 130, 140, 150), 0, 0.4, true},
-		{"a leak behind a warm-up", weights(0, 10, 20, 100, 110, 120, 130, 140, 150), 2, 0.4, true},
+		{"a leak", weights(0, 100, 110, 120, 130, 140, 150), 0, 0.2, true},
+		{"a leak behind a warm-up", weights(0, 10, 20, 100, 110, 120, 130, 140, 150), 2, 0.2, true},
 		{"a warm-up alone", weights(0, 10, 20, 100, 100, 100, 100, 100, 100), 2, 0, true},
 		{"one that stands out", weights(0, 100, 100, 100, 100, 100, 100, 100, 900, 100), 0, 0, true},
 		{"less", weights(0, 200, 200, 200, 100, 100, 100), 0, -0.5, true},
