@@ -137,7 +137,8 @@ func (r *recorded) answers(t *testing.T, s *store.Store) []string {
 	t.Helper()
 	var all []string
 	for _, tip := range slices.SortedFunc(maps.Keys(r.asked), func(a, b api.TopicIdPartition) int { return cmp.Compare(a.String(), b.String()) }) {
-		built, err := new(indexes).build(s, tip)
+		x := newIndexes()
+		built, err := x.build(s, tip)
 		if err != nil {
 			t.Fatal(err)
 		}
