@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // State is how a consumer of metadata partitions does, in Kafka Connect's words.
 type State string
@@ -11,6 +14,8 @@ const (
 	StateRunning State = "RUNNING"
 	// StateRecovering catches up, or tries again what may heal by itself.
 	StateRecovering State = "RECOVERING"
+	// StatePaused applies nothing since a person said so; see [Controller].
+	StatePaused State = "PAUSED"
 	// StateFailed needs a person: what is wrong doesn't heal by itself.
 	StateFailed State = "FAILED"
 )
@@ -53,15 +58,17 @@ type Status struct {
 	Partitions []PartitionStatus
 }
 
-// WorstState is the state of a whole whose parts have these: the worst.
+// fromBest are the states, the worst last.
+var fromBest = []State{StateRunning, StatePaused, StateRecovering, StateFailed}
+
+// WorstState is the state of a whole whose parts have these: the worst, in the order
+// RUNNING, PAUSED, RECOVERING, FAILED.
 func WorstState(parts []PartitionStatus) State {
-	worst := StateRunning
+	worst := 0
 	for _, p := range parts {
-		if p.State == StateFailed || p.State == StateRecovering && worst == StateRunning {
-			worst = p.State
-		}
+		worst = max(worst, slices.Index(fromBest, p.State))
 	}
-	return worst
+	return fromBest[worst]
 }
 
 // FreshnessReporter is a manager that tells how old its answers are.

@@ -15,6 +15,8 @@ func TestWorstState(t *testing.T) {
 		{[]api.State{api.StateRunning, api.StateRunning}, api.StateRunning},
 		{[]api.State{api.StateRecovering, api.StateRunning}, api.StateRecovering},
 		{[]api.State{api.StateRunning, api.StateFailed, api.StateRecovering}, api.StateFailed},
+		{[]api.State{api.StateRunning, api.StatePaused}, api.StatePaused},
+		{[]api.State{api.StateRecovering, api.StatePaused}, api.StateRecovering},
 	} {
 		var parts []api.PartitionStatus
 		for _, s := range c.parts {

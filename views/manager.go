@@ -246,7 +246,7 @@ func (m *Manager) WaitReady(ctx context.Context) error {
 	for _, p := range m.views.Load().all {
 		select {
 		case <-p.ready.whenOpen():
-		case <-p.done:
+		case <-p.ctx.Done():
 			if !p.ready.isOpen() {
 				return p.notReady()
 			}
@@ -275,7 +275,7 @@ func (m *Manager) finishUp() error {
 	m.watching.Wait()
 	var errs []error
 	for _, p := range m.views.Load().all {
-		<-p.done
+		p.awaitEnded()
 		errs = append(errs, p.flush())
 	}
 	return errors.Join(append(errs, m.emitter.Finish())...)

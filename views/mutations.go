@@ -52,11 +52,11 @@ func (m *Manager) mutate(ctx context.Context, event api.RemoteLogMetadata) (api.
 }
 
 // mutationContext ends with the caller's, after consume.wait, with Shutdown, and when
-// the partition is no longer assigned or can't go on.
+// the partition is no longer assigned, is paused or can't go on.
 func (p *partition) mutationContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancelWait := context.WithTimeoutCause(ctx, p.m.cfg.ConsumeWait, errConsumeWait)
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(p.ctx, func() { cancel(p.ended()) })
+	stop := context.AfterFunc(p.ctx, func() { cancel(p.gone()) })
 	lost := p.lost.next()
 	stopLost := context.AfterFunc(lost, func() { cancel(context.Cause(lost)) })
 	return ctx, func() {
@@ -67,8 +67,8 @@ func (p *partition) mutationContext(ctx context.Context) (context.Context, conte
 	}
 }
 
-// ended is why the partition is no longer viewed.
-func (p *partition) ended() error {
+// gone is why the partition is no longer viewed.
+func (p *partition) gone() error {
 	if p.m.ctx.Err() != nil {
 		return api.ErrClosed
 	}
@@ -80,7 +80,10 @@ var errConsumeWait = errors.New("consume wait is over")
 
 // prepare fills in the topic's name and refuses what the state forbids.
 func (p *partition) prepare(ctx context.Context, event api.RemoteLogMetadata) (api.RemoteLogMetadata, error) {
-	if !p.ready.isOpen() {
+	switch {
+	case p.paused.Load():
+		return nil, &api.PausedError{MetadataPartition: p.number}
+	case !p.ready.isOpen():
 		return nil, p.notReady()
 	}
 	event, err := p.named(event)
@@ -187,11 +190,11 @@ func waitError(ctx context.Context) error {
 }
 
 // goneError returns why a mutation's context has ended when that is the manager's doing:
-// shut down, or the partition no longer assigned. Whatever failed meanwhile failed for
-// that, and its words would mislead.
+// shut down, or the partition no longer assigned, or paused. Whatever failed meanwhile
+// failed for that, and its words would mislead.
 func goneError(ctx context.Context) error {
 	err := context.Cause(ctx)
-	if errors.Is(err, api.ErrClosed) || errors.Is(err, api.ErrNotAssigned) {
+	if errors.Is(err, api.ErrClosed) || errors.Is(err, api.ErrNotAssigned) || errors.Is(err, api.ErrPaused) {
 		return err
 	}
 	return nil

@@ -51,7 +51,7 @@ type partition struct {
 
 	ctx    context.Context // ends when the partition is no longer viewed
 	cancel context.CancelFunc
-	done   chan struct{} // closed when run has returned
+	control
 
 	// mu makes one step of a change to the store and to the index over it, and guards
 	// the store's replacement.
@@ -65,16 +65,15 @@ func startPartition(m *Manager, number int32) *partition {
 	ctx, cancel := context.WithCancel(m.ctx)
 	p := &partition{
 		number: number, m: m, ctx: ctx, log: m.cfg.Logger.With("metadataPartition", number),
-		indexes: newIndexes(), progress: newProgress(-1), ready: newGate(), lag: lag.New(time.Now(), 2*watchEvery), cancel: cancel, done: make(chan struct{}),
+		indexes: newIndexes(), progress: newProgress(-1), ready: newGate(), lag: lag.New(time.Now(), 2*watchEvery), cancel: cancel,
 	}
 	p.target.Store(unknownTarget)
-	go p.run(ctx)
+	p.start()
 	return p
 }
 
 // run keeps a goka view running until the context ends.
 func (p *partition) run(ctx context.Context) {
-	defer close(p.done)
 	for pause := newPause(); ; pause.Wait(ctx) {
 		err := guard(func() error { return p.runOnce(ctx) })
 		if ctx.Err() != nil {
@@ -339,7 +338,7 @@ func (p *partition) apply(r table.Record, offset int64) (bool, error) {
 // stop ends the view and closes the store.
 func (p *partition) stop() error {
 	p.cancel()
-	<-p.done
+	p.awaitEnded()
 	return p.close()
 }
 

@@ -172,6 +172,8 @@ func (p *partition) notReady() error {
 	}
 	if cause := p.cause.Load(); cause != nil {
 		e.Err = *cause
+	} else if p.paused.Load() {
+		e.Err = &api.PausedError{MetadataPartition: p.number}
 	}
 	return e
 }

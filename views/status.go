@@ -96,6 +96,8 @@ func (p *partition) status() api.PartitionStatus {
 	switch {
 	case s.Err != nil && !kafka.CanHeal(s.Err):
 		s.State = api.StateFailed
+	case p.paused.Load():
+		s.State = api.StatePaused
 	case !p.ready.isOpen():
 		s.State = api.StateRecovering
 	}

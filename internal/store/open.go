@@ -49,6 +49,8 @@ const (
 	ResetTopicRecreated Reset = "topic_recreated"
 	ResetBeyondEnd      Reset = "offset_beyond_end"
 	ResetGap            Reset = "gap"
+	// ResetRequested is of a store that a person wants rebuilt.
+	ResetRequested Reset = "requested"
 	// ResetWriteFailed is of an open store only: opened again it may still be of use.
 	ResetWriteFailed Reset = "write_failed"
 )
@@ -90,7 +92,7 @@ func Open(dir string, o Options, want Expect) (s *Store, reset Reset, err error)
 		if err != nil {
 			return nil, reset, err
 		}
-		if err := moveAside(dir, reset); err != nil {
+		if err := MoveAside(dir, reset); err != nil {
 			return nil, reset, err
 		}
 		if s, err = openFor(dir, o, want); err != nil {
@@ -179,14 +181,15 @@ func openFor(dir string, o Options, want Expect) (*Store, error) {
 	return open(dir, o)
 }
 
-// moveAside moves the folder aside, for a person to look at. Only the last one that was
-// moved aside is kept.
-func moveAside(dir string, why Reset) error {
+// MoveAside renames the folder of a store that isn't open, for a person to look at: to
+// DIR.aside-WHY-MILLISECONDS. Only the last one that was moved aside is kept. Without a
+// folder there is nothing to do.
+func MoveAside(dir string, why Reset) error {
 	if err := removeAside(dir); err != nil {
 		return fmt.Errorf("remove an old store: %w", err)
 	}
 	aside := fmt.Sprintf("%s.aside-%s-%d", dir, why, time.Now().UnixMilli())
-	if err := os.Rename(dir, aside); err != nil {
+	if err := os.Rename(dir, aside); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("move the store aside: %w", err)
 	}
 	return nil
