@@ -34,7 +34,7 @@ func client(t *testing.T, url string, h *http.Client) *rest.Client {
 
 func serving(t *testing.T, f *fake) *rest.Client {
 	t.Helper()
-	return connect(t, rest.NewHandler(rest.Config{Manager: f, AllowMutations: true}))
+	return connect(t, newHandler(rest.Config{Manager: f, AllowMutations: true}))
 }
 
 // methods calls every method of the contract but IsReady and returns what it gave.
@@ -102,7 +102,7 @@ func TestClientRebuildsEveryError(t *testing.T) {
 func TestClientMatchesBareSentinels(t *testing.T) {
 	for _, want := range []error{
 		api.ErrNotReady, api.ErrNotAssigned, api.ErrSegmentNotFound, api.ErrInvalidAdd, api.ErrInvalidSegmentTransition,
-		api.ErrInvalidPartitionDeleteTransition, api.ErrInvalidArgument, api.ErrTimeout, api.ErrOutcomeUnknown, api.ErrClosed, api.ErrIO,
+		api.ErrInvalidPartitionDeleteTransition, api.ErrInvalidArgument, api.ErrTimeout, api.ErrOutcomeUnknown, api.ErrClosed, api.ErrIO, api.ErrPaused, api.ErrBusy,
 		api.ErrUnacknowledged, api.ErrNoProgress,
 	} {
 		if _, err := serving(t, &fake{err: want}).RemoteLogSize(t.Context(), tip, 0); !errors.Is(err, want) {
@@ -137,7 +137,7 @@ func checkIO(t *testing.T, err error, status int, reason string) {
 }
 
 func TestClientOfAServerWithoutMutations(t *testing.T) {
-	pos, err := connect(t, rest.NewHandler(rest.Config{Manager: full()})).AddRemoteLogSegmentMetadata(t.Context(), sample())
+	pos, err := connect(t, newHandler(rest.Config{Manager: full()})).AddRemoteLogSegmentMetadata(t.Context(), sample())
 	checkIO(t, err, 403, "mutations_off")
 	diff(t, "position", pos, api.NotPublished)
 }
@@ -248,7 +248,7 @@ func TestClientIsReady(t *testing.T) {
 func TestClientReady(t *testing.T) {
 	catchingUp := &api.NotReadyError{MetadataPartition: 4, Assigned: true, Applied: 1, Target: 2}
 	var ready error
-	c := connect(t, rest.NewHandler(rest.Config{Ready: func(context.Context) error { return ready }}))
+	c := connect(t, newHandler(rest.Config{Ready: func(context.Context) error { return ready }}))
 	if err := c.Ready(t.Context()); err != nil {
 		t.Errorf("ready: %v", err)
 	}
@@ -263,14 +263,14 @@ func TestClientReady(t *testing.T) {
 
 func TestClientPartitions(t *testing.T) {
 	want := []rest.Partition{{TopicID: topicID, Topic: "orders", Partition: 3, MetadataPartition: 7, Segments: 2, Bytes: 99}}
-	c := connect(t, rest.NewHandler(rest.Config{Manager: full(), Partitions: func(context.Context) ([]rest.Partition, error) { return want, nil }}))
+	c := connect(t, newHandler(rest.Config{Manager: full(), Partitions: func(context.Context) ([]rest.Partition, error) { return want, nil }}))
 	got, err := c.Partitions(t.Context())
 	diff(t, "partitions", got, want)
 	diff(t, "error", err, nil)
 }
 
 func TestClientUnderAPrefix(t *testing.T) {
-	server := httptest.NewServer(http.StripPrefix("/rlmm", rest.NewHandler(rest.Config{Manager: full()})))
+	server := httptest.NewServer(http.StripPrefix("/rlmm", newHandler(rest.Config{Manager: full()})))
 	t.Cleanup(server.Close)
 	for _, prefix := range []string{"/rlmm", "/rlmm/"} {
 		size, err := client(t, server.URL+prefix, server.Client()).RemoteLogSize(t.Context(), tip, 0)
@@ -287,7 +287,7 @@ func TestNewClientRefuses(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
-	server := httptest.NewServer(rest.NewHandler(rest.Config{Manager: full()}))
+	server := httptest.NewServer(newHandler(rest.Config{Manager: full()}))
 	t.Cleanup(server.Close)
 	for target, status := range map[string]int{"/healthz": 200, base + "/segments": 200, base + "/size": 400} {
 		response, err := server.Client().Head(server.URL + target)

@@ -13,13 +13,26 @@
 //	GET   /v1/partitions
 //	GET   /v1/rows[?topic=NAME-OR-ID][&partition=P]
 //	GET   /v1/status
+//	GET   /v1/metadata-partitions
+//	GET   /v1/metadata-partitions/{n}/status
+//	PUT   /v1/metadata-partitions/{n}/pause
+//	PUT   /v1/metadata-partitions/{n}/resume
+//	POST  /v1/metadata-partitions/{n}/restart
+//	POST  /v1/metadata-partitions/{n}/rebuild
+//	GET   /admin/loggers
+//	PUT   /admin/loggers/{name}
+//	GET   /v1/openapi.yaml
 //	GET   /healthz  /readyz  /
+//
+// The document that [OpenAPI] returns has them all, with every answer; docs/http.md is made
+// from it.
 //
 // Ids are Kafka's base64 text; the usual UUID text is read too. A path names a
 // partition by its topic id alone and a body may leave the topic's name out: the
 // manager then gets an empty name and completes it from what it knows.
 //
-// Every answer is JSON, but for a list of segments that is asked for as lines. One that
+// Every answer is JSON, but for a list that is asked for as lines, for the OpenAPI document,
+// and for those without a body: like Kafka Connect the control routes answer 202 or 204. One that
 // isn't 2xx is always JSON, an [Error]: the contract's errors each
 // have a status and a reason, with members enough for the client to return the same
 // typed error. A read that finds nothing is 404 with reason no_segment, which to the
@@ -29,6 +42,13 @@
 // GET /v1/rows lists the rows of the table beneath, for tools: what the contract doesn't
 // tell (deleted segments' markers, headless deletions, offsets) is there too. It can be
 // asked for as lines, and has no pages.
+//
+// # Control
+//
+// The routes of a metadata partition, and of loggers, let people stop and start what this
+// process does, as an [api.Controller] has it. They change no topic; [Config] has a switch
+// for them. A process without views answers 404: the group of a processor gives it its
+// metadata partitions.
 //
 // # Freshness
 //

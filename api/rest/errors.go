@@ -17,6 +17,7 @@ const (
 	reasonMethodNotAllowed = "method_not_allowed"
 	reasonNotAcceptable    = "not_acceptable"
 	reasonMutationsOff     = "mutations_off"
+	reasonControlOff       = "control_off"
 	reasonCrossOrigin      = "cross_origin"
 	reasonCanceled         = "canceled"
 	reasonDeadlineExceeded = "deadline_exceeded"
@@ -37,7 +38,7 @@ type Error struct {
 	Reason string `json:"reason"`
 
 	// MetadataPartition is where the mutation's event was published when Offset is
-	// there too, else the metadata partition that isn't ready.
+	// there too, else the metadata partition that isn't ready, is paused or busy.
 	MetadataPartition *int32 `json:"metadataPartition,omitempty"`
 	Offset            *int64 `json:"offset,omitempty"`
 	// Applied and Target are how far a partition is that isn't ready, and Applied how far

@@ -130,7 +130,7 @@ func full() *fake {
 // ask sends one request to a handler with mutations on.
 func ask(t *testing.T, f *fake, method, target, body string) *httptest.ResponseRecorder {
 	t.Helper()
-	return send(rest.NewHandler(rest.Config{Manager: f, AllowMutations: true}), method, target, body)
+	return send(newHandler(rest.Config{Manager: f, AllowMutations: true}), method, target, body)
 }
 
 func send(h http.Handler, method, target, body string) *httptest.ResponseRecorder {

@@ -25,8 +25,9 @@ const retryAfter = "1"
 type Config struct {
 	// Manager answers the queries and publishes the mutations. One that is an
 	// [api.SegmentIterator] too is spared long lists; one that is an
-	// [api.FreshnessReporter] has each read's answer say how fresh it is. Without a manager
-	// there are only /, /healthz, /readyz and /v1/status. An empty
+	// [api.FreshnessReporter] has each read's answer say how fresh it is; one that is an
+	// [api.Controller] can be paused, resumed, restarted and rebuilt. Without a manager
+	// there are only the routes of the process itself. An empty
 	// topic name in what it is given means that the request didn't name it; the
 	// manager completes it from what it knows.
 	Manager api.RemoteLogMetadataManager
@@ -40,13 +41,20 @@ type Config struct {
 	// Ready returns why the server isn't ready, nil when it is. An error that joins
 	// several ([errors.Join]) is shown one by one. A nil func is always ready.
 	Ready func(context.Context) error
-	// Views and Processor tell how what this process runs does, for GET /v1/status; nil is
-	// none. Without either there is no such path.
+	// Views and Processor tell how what this process runs does, for /v1/status and
+	// /v1/metadata-partitions; nil is none. Without either there are no such paths.
 	Views, Processor func() api.Status
+	// WorkerID is where this process is reached, host:port, for those who look at several.
+	WorkerID string
+	// Loggers are shown and set under /admin/loggers. Without any there is no such path.
+	Loggers Loggers
 	// Info is the answer of GET /.
 	Info Info
 	// AllowMutations lets POST, PATCH and PUT through; else they are 403.
 	AllowMutations bool
+	// AllowControl lets the requests of an [api.Controller], and levels of loggers,
+	// through; else they are 403.
+	AllowControl bool
 	// Logger gets what fails here: panics and unexpected errors as errors, failures of
 	// Kafka or the store as warnings, all else that isn't 2xx at debug level. Nil logs
 	// nothing.
@@ -60,12 +68,13 @@ type handler struct {
 	Config
 	mux         *http.ServeMux
 	crossOrigin *http.CrossOriginProtection
+	patterns    []string // of the mux
 }
 
 // NewHandler returns the API's handler. It may be mounted under a prefix with
 // [http.StripPrefix].
 //
-// Mutations that a browser sends from another site's page are 403 too, so that no web
+// What changes something and a browser sends from another site's page is 403 too, so that no web
 // page can reach a server on the loopback address.
 func NewHandler(cfg Config) http.Handler {
 	if cfg.Logger == nil {
@@ -84,9 +93,9 @@ func (h *handler) routes() {
 	h.get("/{$}", h.info)
 	h.get("/healthz", h.healthz)
 	h.get("/readyz", h.readyz)
-	if h.Views != nil || h.Processor != nil {
-		h.get("/v1/status", h.status)
-	}
+	h.route("GET /v1/openapi.yaml", serveDocument)
+	h.routeStatus()
+	h.routeLoggers()
 	if h.Manager == nil {
 		return
 	}
@@ -105,15 +114,20 @@ func (h *handler) routes() {
 	h.mutation("PUT "+partition+"/delete-state", http.StatusOK, h.putDeleteState)
 }
 
+func (h *handler) route(pattern string, serve http.HandlerFunc) {
+	h.patterns = append(h.patterns, pattern)
+	h.mux.HandleFunc(pattern, serve)
+}
+
 // get serves a question whose answer is a JSON value or a [list].
 func (h *handler) get(pattern string, answer func(*http.Request) (any, error)) {
-	h.mux.HandleFunc("GET "+pattern, h.answer(answer))
+	h.route("GET "+pattern, h.answer(answer))
 }
 
 // read serves a read of a partition, and says how fresh the answer is.
 func (h *handler) read(pattern string, read func(*http.Request) (any, error)) {
 	answer := h.answer(read)
-	h.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
+	h.route("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
 		h.tellFreshness(w, r)
 		answer(w, r)
 	})

@@ -106,6 +106,10 @@ func failures() map[string]failure {
 		"unassigned":    {&api.TimeoutError{Position: where, Err: &api.NotReadyError{MetadataPartition: 7, Applied: -1, Target: -1}}, where, 504, "timeout", `"reason":"not_assigned"`},
 		"ended":         {&api.TimeoutError{Position: where, Err: context.DeadlineExceeded}, where, 504, "timeout", `"reason":"deadline_exceeded"`},
 		"canceled":      {&api.TimeoutError{Position: where, Err: context.Canceled}, where, 504, "timeout", `"reason":"canceled"`},
+		"paused":        {&api.PausedError{MetadataPartition: 7}, none, 409, "paused", `"metadataPartition":7`},
+		"busy":          {&api.BusyError{MetadataPartition: 7}, none, 409, "busy", `"metadataPartition":7`},
+		"paused then":   {&api.TimeoutError{Position: where, Err: &api.PausedError{MetadataPartition: 7}}, where, 504, "timeout", `"reason":"paused"`},
+		"paused before": {&api.NotReadyError{MetadataPartition: 7, Assigned: true, Err: &api.PausedError{MetadataPartition: 7}}, none, 503, "not_ready", `"reason":"paused"`},
 		"shut down":     {&api.TimeoutError{Position: where, Err: api.ErrClosed}, where, 504, "timeout", `"reason":"closed"`},
 		"unknown":       {&api.OutcomeUnknownError{Position: where}, where, 504, "outcome_unknown", `"metadataPartition":7,"offset":42`},
 		"io":            {&api.IOError{Op: "publish the event", Err: cause}, none, 502, "io", `"op":"publish the event"`},
@@ -175,7 +179,7 @@ func TestBareSentinelsHaveTheirStatus(t *testing.T) {
 	wants := map[error]int{
 		api.ErrNotReady: 503, api.ErrNotAssigned: 421, api.ErrSegmentNotFound: 404, api.ErrInvalidAdd: 409,
 		api.ErrInvalidSegmentTransition: 409, api.ErrInvalidPartitionDeleteTransition: 409, api.ErrInvalidArgument: 400,
-		api.ErrTimeout: 504, api.ErrOutcomeUnknown: 504, api.ErrUnacknowledged: 504, api.ErrNoProgress: 504, api.ErrClosed: 503, api.ErrIO: 502,
+		api.ErrTimeout: 504, api.ErrOutcomeUnknown: 504, api.ErrUnacknowledged: 504, api.ErrNoProgress: 504, api.ErrClosed: 503, api.ErrIO: 502, api.ErrPaused: 409, api.ErrBusy: 409,
 		context.Canceled: 503, context.DeadlineExceeded: 503, errors.New("a bug"): 500,
 	}
 	for err, status := range wants {
@@ -198,7 +202,7 @@ func TestRejectedBeforePublishingHasNoPosition(t *testing.T) {
 
 func TestMutationsOff(t *testing.T) {
 	f := full()
-	h := rest.NewHandler(rest.Config{Manager: f})
+	h := newHandler(rest.Config{Manager: f})
 	for name, r := range routes(t) {
 		w := send(h, r.method, r.target, r.body)
 		if r.mutation {
@@ -215,7 +219,7 @@ func TestMutationFromAnotherSite(t *testing.T) {
 	r := httptest.NewRequest("POST", base+"/segments", strings.NewReader(addBody))
 	r.Header.Set("Origin", "https://elsewhere.example")
 	w := httptest.NewRecorder()
-	rest.NewHandler(rest.Config{Manager: f, AllowMutations: true}).ServeHTTP(w, r)
+	newHandler(rest.Config{Manager: f, AllowMutations: true}).ServeHTTP(w, r)
 	checkError(t, w, 403, "cross_origin")
 	diff(t, "calls", len(f.calls), 0)
 }
@@ -248,7 +252,7 @@ func TestNoRoute(t *testing.T) {
 
 func TestServerRoutes(t *testing.T) {
 	row := rest.Partition{TopicID: topicID, Topic: "orders", Partition: 3, MetadataPartition: 7, Segments: 2, Bytes: 99}
-	h := rest.NewHandler(rest.Config{
+	h := newHandler(rest.Config{
 		Manager:    full(),
 		Partitions: func(context.Context) ([]rest.Partition, error) { return []rest.Partition{row, row}, nil },
 		Info:       rest.Info{Version: "1.2.3", Commit: "abc", KafkaClusterID: "5L6g3nShT-eMCtK--X86sw"},
@@ -267,15 +271,15 @@ func TestServerRoutes(t *testing.T) {
 }
 
 func TestPartitionsMayFailOrBeNone(t *testing.T) {
-	h := rest.NewHandler(rest.Config{Manager: full(), Partitions: func(context.Context) ([]rest.Partition, error) { return nil, api.ErrIO }})
+	h := newHandler(rest.Config{Manager: full(), Partitions: func(context.Context) ([]rest.Partition, error) { return nil, api.ErrIO }})
 	checkError(t, send(h, "GET", "/v1/partitions", ""), 502, "io")
-	none := send(rest.NewHandler(rest.Config{Manager: full()}), "GET", "/v1/partitions", "")
+	none := send(newHandler(rest.Config{Manager: full()}), "GET", "/v1/partitions", "")
 	diff(t, "none", none.Body.String(), `{"partitions":[]}`+"\n")
 }
 
 // A processor has probes and nothing to tell of partitions: no list is no empty list.
 func TestWithoutManagerThereAreOnlyProbes(t *testing.T) {
-	h := rest.NewHandler(rest.Config{})
+	h := newHandler(rest.Config{})
 	for path, want := range map[string]int{"/": 200, "/healthz": 200, "/readyz": 200, "/v1/partitions": 404} {
 		if got := send(h, "GET", path, "").Code; got != want {
 			t.Errorf("%s: %d, want %d", path, got, want)
@@ -284,7 +288,7 @@ func TestWithoutManagerThereAreOnlyProbes(t *testing.T) {
 }
 
 func TestNotReadyListsWhatIsNot(t *testing.T) {
-	h := rest.NewHandler(rest.Config{Ready: func(context.Context) error {
+	h := newHandler(rest.Config{Ready: func(context.Context) error {
 		return errors.Join(&api.NotReadyError{MetadataPartition: 4, Assigned: true, Applied: 1, Target: 2}, errors.New("group not joined"))
 	}})
 	w := send(h, "GET", "/readyz", "")
@@ -295,7 +299,7 @@ func TestNotReadyListsWhatIsNot(t *testing.T) {
 }
 
 func TestNotReadyForOneReason(t *testing.T) {
-	h := rest.NewHandler(rest.Config{Ready: func(context.Context) error { return fmt.Errorf("start: %w", api.ErrIO) }})
+	h := newHandler(rest.Config{Ready: func(context.Context) error { return fmt.Errorf("start: %w", api.ErrIO) }})
 	diff(t, "body", send(h, "GET", "/readyz", "").Body.String(), `{"error_code":503,"message":"not ready","reason":"not_ready","errors":[`+
 		`{"error_code":502,"message":"start: i/o error","reason":"io"}]}`+"\n")
 }
@@ -304,7 +308,7 @@ func TestPanicIs500AndLogged(t *testing.T) {
 	var logged bytes.Buffer
 	f := full()
 	f.before = func(context.Context) { panic("secret detail") }
-	h := rest.NewHandler(rest.Config{Manager: f, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	h := newHandler(rest.Config{Manager: f, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	w := send(h, "GET", base+"/segments", "")
 	checkError(t, w, 500, "internal")
 	if strings.Contains(w.Body.String(), "secret") || !strings.Contains(logged.String(), "secret detail") {
@@ -331,7 +335,7 @@ func TestOnlyFaultsOfThisSideAreLogged(t *testing.T) {
 			if errors.Is(test.err, context.Canceled) {
 				cancel()
 			}
-			h := rest.NewHandler(rest.Config{Manager: &fake{err: test.err}, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+			h := newHandler(rest.Config{Manager: &fake{err: test.err}, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", base+"/size?epoch=0", http.NoBody))
 			if test.want == "" && logged.Len() > 0 || !strings.Contains(logged.String(), test.want) {
 				t.Errorf("logged %q, want %q", &logged, test.want)

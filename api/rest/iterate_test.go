@@ -33,7 +33,7 @@ func read(t *testing.T, segments func(func(api.RemoteLogSegmentMetadata, error) 
 
 func connectTo(t *testing.T, m api.RemoteLogMetadataManager) *rest.Client {
 	t.Helper()
-	return connect(t, rest.NewHandler(rest.Config{Manager: m}))
+	return connect(t, newHandler(rest.Config{Manager: m}))
 }
 
 func TestClientIterates(t *testing.T) {

@@ -67,7 +67,7 @@ func list(m api.RemoteLogMetadataManager, method, query, accept string) *httptes
 		r.Header.Set("Accept", accept)
 	}
 	w := httptest.NewRecorder()
-	rest.NewHandler(rest.Config{Manager: m}).ServeHTTP(w, r)
+	newHandler(rest.Config{Manager: m}).ServeHTTP(w, r)
 	return w
 }
 
@@ -214,7 +214,7 @@ func TestAcceptInTwoHeaders(t *testing.T) {
 	r := httptest.NewRequest("GET", base+"/segments", http.NoBody)
 	r.Header["Accept"] = []string{"application/json;q=0.1", lines}
 	w := httptest.NewRecorder()
-	rest.NewHandler(rest.Config{Manager: full()}).ServeHTTP(w, r)
+	newHandler(rest.Config{Manager: full()}).ServeHTTP(w, r)
 	diff(t, "type", w.Header().Get("Content-Type"), lines)
 }
 
@@ -225,7 +225,7 @@ func TestNoLinesOverHTTP10(t *testing.T) {
 		r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/1.0", 1, 0
 		r.Header.Set("Accept", accept)
 		w := httptest.NewRecorder()
-		rest.NewHandler(rest.Config{Manager: full()}).ServeHTTP(w, r)
+		newHandler(rest.Config{Manager: full()}).ServeHTTP(w, r)
 		diff(t, accept, w.Code, status)
 		diff(t, "type", w.Header().Get("Content-Type"), "application/json")
 	}
@@ -250,7 +250,7 @@ func TestErrorBeforeTheFirstSegmentIsOrdinary(t *testing.T) {
 }
 
 func TestHeadOfLists(t *testing.T) {
-	server := httptest.NewServer(rest.NewHandler(rest.Config{Manager: failing(2, api.ErrIO)}))
+	server := httptest.NewServer(newHandler(rest.Config{Manager: failing(2, api.ErrIO)}))
 	t.Cleanup(server.Close)
 	for _, accept := range []string{"application/json", lines} {
 		r, err := http.NewRequestWithContext(t.Context(), "HEAD", server.URL+base+"/segments?limit=1", http.NoBody)
@@ -295,6 +295,7 @@ func TestLinesAreStreamed(t *testing.T) {
 // open asks a server with that write timeout for lines.
 func open(t *testing.T, m api.RemoteLogMetadataManager, writeTimeout time.Duration, query string) *http.Response {
 	t.Helper()
+	// Not newHandler: to hold a long answer against the document takes time, before its end is sent.
 	server := httptest.NewUnstartedServer(rest.NewHandler(rest.Config{Manager: m}))
 	server.Config.WriteTimeout = writeTimeout
 	server.Start()

@@ -145,7 +145,7 @@ func TestBadUpdateAndDelete(t *testing.T) {
 }
 
 func TestBodyTooLarge(t *testing.T) {
-	h := rest.NewHandler(rest.Config{Manager: full(), AllowMutations: true, MaxBodyBytes: 100})
+	h := newHandler(rest.Config{Manager: full(), AllowMutations: true, MaxBodyBytes: 100})
 	checkError(t, send(h, "POST", base+"/segments", addBody), 413, "invalid_argument")
 	w := send(h, "PUT", base+"/delete-state", deleteBody)
 	diff(t, "a small one", w.Code, 200)

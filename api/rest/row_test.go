@@ -33,7 +33,7 @@ func tableRows() []rest.Row {
 // rowServer serves the rows, and then the error.
 func rowServer(t *testing.T, rows []rest.Row, err error) (*rest.Client, string) {
 	t.Helper()
-	s := httptest.NewServer(rest.NewHandler(rest.Config{
+	s := httptest.NewServer(newHandler(rest.Config{
 		Manager: full(),
 		Rows: func(_ context.Context, f rest.RowFilter) iter.Seq2[rest.Row, error] {
 			return func(yield func(rest.Row, error) bool) {
@@ -106,7 +106,7 @@ func TestRowsTellErrors(t *testing.T) {
 			t.Errorf("%s: status %d", query, response.StatusCode)
 		}
 	}
-	bare := httptest.NewServer(rest.NewHandler(rest.Config{Manager: full()}))
+	bare := httptest.NewServer(newHandler(rest.Config{Manager: full()}))
 	defer bare.Close()
 	client, err := rest.NewClient(bare.URL, nil)
 	if err != nil {

@@ -32,7 +32,7 @@ func start(t *testing.T, f *fake, cfg rest.ServerConfig) running {
 	ctx, end := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- rest.Serve(ctx, l, rest.NewHandler(rest.Config{Manager: f, AllowMutations: true}), cfg)
+		done <- rest.Serve(ctx, l, newHandler(rest.Config{Manager: f, AllowMutations: true}), cfg)
 	}()
 	// A client of its own, so that the test ends with no connection open.
 	transport := &http.Transport{}

@@ -20,9 +20,12 @@ type Status struct {
 
 // TaskGroup is the consumer of some metadata partitions.
 type TaskGroup struct {
-	// State is RUNNING, RECOVERING (it catches up, or tries again) or FAILED (it doesn't
-	// heal by itself).
+	// State is the worst of the tasks': RUNNING, PAUSED, RECOVERING (it catches up, or tries
+	// again) or FAILED (it doesn't heal by itself).
 	State api.State `json:"state"`
+	// WorkerID is where this process serves HTTP, host:port as in Connect; empty when the
+	// handler wasn't told.
+	WorkerID string `json:"worker_id,omitempty"`
 	// Trace is what is wrong with the whole; empty when nothing is.
 	Trace string `json:"trace,omitempty"`
 	Tasks []Task `json:"tasks"`
@@ -31,8 +34,10 @@ type TaskGroup struct {
 // Task is one metadata partition of a group; see [api.PartitionStatus].
 type Task struct {
 	// ID is the metadata partition.
-	ID          int32     `json:"id"`
-	State       api.State `json:"state"`
+	ID    int32     `json:"id"`
+	State api.State `json:"state"`
+	// WorkerID is the group's.
+	WorkerID    string    `json:"worker_id,omitempty"`
 	Applied     int64     `json:"applied"`
 	Target      int64     `json:"target"`
 	End         int64     `json:"end"`
@@ -43,21 +48,22 @@ type Task struct {
 	Trace string `json:"trace,omitempty"`
 }
 
-func newTaskGroup(status func() api.Status) *TaskGroup {
+// group shows a consumer, nil when there is none.
+func (h *handler) group(status func() api.Status) *TaskGroup {
 	if status == nil {
 		return nil
 	}
 	s := status()
-	g := &TaskGroup{State: s.State, Trace: trace(s.Err), Tasks: make([]Task, len(s.Partitions))}
+	g := &TaskGroup{State: s.State, WorkerID: h.WorkerID, Trace: trace(s.Err), Tasks: make([]Task, len(s.Partitions))}
 	for i, p := range s.Partitions {
-		g.Tasks[i] = newTask(p)
+		g.Tasks[i] = newTask(p, h.WorkerID)
 	}
 	return g
 }
 
-func newTask(p api.PartitionStatus) Task {
+func newTask(p api.PartitionStatus, worker string) Task {
 	t := Task{
-		ID: p.MetadataPartition, State: p.State, Applied: p.Applied, Target: p.Target, End: p.End, Lag: p.Lag,
+		ID: p.MetadataPartition, State: p.State, WorkerID: worker, Applied: p.Applied, Target: p.Target, End: p.End, Lag: p.Lag,
 		StalenessMs: roundUp(p.Staleness), Trace: trace(p.Err),
 	}
 	if !p.EndSeen.IsZero() {
@@ -80,7 +86,11 @@ func (h *handler) status(r *http.Request) (any, error) {
 	if err := readParams(r, nil, nil).err; err != nil {
 		return nil, err
 	}
-	return Status{Views: newTaskGroup(h.Views), Processor: newTaskGroup(h.Processor)}, nil
+	return h.consumers(), nil
+}
+
+func (h *handler) consumers() Status {
+	return Status{Views: h.group(h.Views), Processor: h.group(h.Processor)}
 }
 
 // Status returns what the server runs, and how it does: GET /v1/status.

@@ -21,7 +21,7 @@ func (a *aged) Freshness(api.TopicIdPartition) (api.Freshness, bool) { return a.
 
 func TestFreshness(t *testing.T) {
 	m := &aged{full(), api.Freshness{MetadataPartition: 7, Applied: 41, Staleness: 1500*time.Millisecond + 1}, true}
-	h := rest.NewHandler(rest.Config{Manager: m})
+	h := newHandler(rest.Config{Manager: m})
 	for _, path := range []string{
 		"/segment?epoch=4&offset=200", "/segments", "/segments?limit=1", "/highest-offset?epoch=4", "/size?epoch=4",
 		"/next-txn-segment?epoch=4&offset=0", "/caught-up", "/segment?epoch=4&offset=x",
@@ -40,7 +40,7 @@ func TestFreshness(t *testing.T) {
 
 func TestClientFreshness(t *testing.T) {
 	m := &aged{full(), api.Freshness{MetadataPartition: 7, Applied: -1, Staleness: 2 * time.Second}, true}
-	c := connect(t, rest.NewHandler(rest.Config{Manager: m}))
+	c := connect(t, newHandler(rest.Config{Manager: m}))
 	var got api.Freshness
 	ctx := rest.WithFreshness(t.Context(), &got)
 	read := func(want api.Freshness) {
@@ -71,19 +71,19 @@ func TestStatus(t *testing.T) {
 		},
 	}}
 	idle := api.Status{State: api.StateRecovering, Err: errors.New("no member")}
-	h := rest.NewHandler(rest.Config{
-		Views: func() api.Status { return views }, Processor: func() api.Status { return idle },
+	h := newHandler(rest.Config{
+		Views: func() api.Status { return views }, Processor: func() api.Status { return idle }, WorkerID: "host-1:8083",
 	})
-	diff(t, "body", send(h, "GET", "/v1/status", "").Body.String(), `{"views":{"state":"FAILED","tasks":[`+
-		`{"id":3,"state":"RUNNING","applied":41,"target":40,"end":44,"endSeenMs":1234,"lag":2,"stalenessMs":0},`+
-		`{"id":5,"state":"FAILED","applied":-1,"target":-1,"end":-1,"endSeenMs":0,"lag":0,"stalenessMs":1,"trace":"the topic was created again"}]},`+
-		`"processor":{"state":"RECOVERING","trace":"no member","tasks":[]}}`+"\n")
+	diff(t, "body", send(h, "GET", "/v1/status", "").Body.String(), `{"views":{"state":"FAILED","worker_id":"host-1:8083","tasks":[`+
+		`{"id":3,"state":"RUNNING","worker_id":"host-1:8083","applied":41,"target":40,"end":44,"endSeenMs":1234,"lag":2,"stalenessMs":0},`+
+		`{"id":5,"state":"FAILED","worker_id":"host-1:8083","applied":-1,"target":-1,"end":-1,"endSeenMs":0,"lag":0,"stalenessMs":1,"trace":"the topic was created again"}]},`+
+		`"processor":{"state":"RECOVERING","worker_id":"host-1:8083","trace":"no member","tasks":[]}}`+"\n")
 	got, err := connect(t, h).Status(t.Context())
 	if err != nil || got.Views == nil || got.Processor == nil {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	diff(t, "task", got.Views.Tasks[0], rest.Task{ID: 3, State: api.StateRunning, Applied: 41, Target: 40, End: 44, EndSeenMs: 1234, Lag: 2})
-	diff(t, "processor", *got.Processor, rest.TaskGroup{State: api.StateRecovering, Trace: "no member", Tasks: []rest.Task{}})
-	diff(t, "without parts", send(rest.NewHandler(rest.Config{}), "GET", "/v1/status", "").Code, http.StatusNotFound)
+	diff(t, "task", got.Views.Tasks[0], rest.Task{ID: 3, State: api.StateRunning, WorkerID: "host-1:8083", Applied: 41, Target: 40, End: 44, EndSeenMs: 1234, Lag: 2})
+	diff(t, "processor", *got.Processor, rest.TaskGroup{State: api.StateRecovering, WorkerID: "host-1:8083", Trace: "no member", Tasks: []rest.Task{}})
+	diff(t, "without parts", send(newHandler(rest.Config{}), "GET", "/v1/status", "").Code, http.StatusNotFound)
 	diff(t, "a parameter", send(h, "GET", "/v1/status?verbose", "").Code, http.StatusBadRequest)
 }

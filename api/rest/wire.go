@@ -20,8 +20,8 @@ type wire struct {
 }
 
 // wires has an error that may lie within another after that other: a timeout may be
-// caused by ErrClosed, an answer that didn't come too, and a partition may be not ready
-// because of an i/o error.
+// caused by ErrClosed or ErrPaused, an answer that didn't come too, and a partition may be
+// not ready because of those or an i/o error.
 var wires = []wire{
 	typed(api.ErrTimeout, http.StatusGatewayTimeout, "timeout", fillTimeout, rebuildTimeout),
 	typed(api.ErrUnacknowledged, http.StatusGatewayTimeout, "unacknowledged", fillUnacknowledged, rebuildUnacknowledged),
@@ -29,6 +29,8 @@ var wires = []wire{
 	typed(api.ErrNotAssigned, http.StatusMisdirectedRequest, "not_assigned", fillNotReady, rebuildNotAssigned),
 	typed(api.ErrNotReady, http.StatusServiceUnavailable, reasonNotReady, fillNotReady, rebuildNotReady),
 	typed(api.ErrIO, http.StatusBadGateway, "io", fillIO, rebuildIO),
+	typed(api.ErrPaused, http.StatusConflict, "paused", fillPaused, rebuildPaused),
+	typed(api.ErrBusy, http.StatusConflict, "busy", fillBusy, rebuildBusy),
 	typed(api.ErrSegmentNotFound, http.StatusNotFound, "segment_not_found", fillSegmentNotFound, rebuildSegmentNotFound),
 	typed(api.ErrInvalidAdd, http.StatusConflict, "invalid_add", fillInvalidAdd, rebuildInvalidAdd),
 	typed(api.ErrInvalidSegmentTransition, http.StatusConflict, "invalid_segment_transition",
@@ -130,6 +132,30 @@ func fillIO(e *Error, err *api.IOError) error {
 
 func rebuildIO(e *Error, cause error) (*api.IOError, bool) {
 	return &api.IOError{Op: e.Op, Err: cause}, e.Op != "" && cause != nil
+}
+
+func fillPaused(e *Error, err *api.PausedError) error {
+	e.MetadataPartition = &err.MetadataPartition
+	return nil
+}
+
+func rebuildPaused(e *Error, _ error) (*api.PausedError, bool) {
+	if e.MetadataPartition == nil {
+		return nil, false
+	}
+	return &api.PausedError{MetadataPartition: *e.MetadataPartition}, true
+}
+
+func fillBusy(e *Error, err *api.BusyError) error {
+	e.MetadataPartition = &err.MetadataPartition
+	return nil
+}
+
+func rebuildBusy(e *Error, _ error) (*api.BusyError, bool) {
+	if e.MetadataPartition == nil {
+		return nil, false
+	}
+	return &api.BusyError{MetadataPartition: *e.MetadataPartition}, true
 }
 
 func fillSegmentNotFound(e *Error, err *api.SegmentNotFoundError) error {

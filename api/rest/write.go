@@ -19,8 +19,11 @@ func write(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(body.Bytes()) // the client is gone when this fails
 }
 
+// setHead sets the headers of every answer; one without a body has no type.
 func setHead(head http.Header, contentType string) {
-	head.Set("Content-Type", contentType)
+	if contentType != "" {
+		head.Set("Content-Type", contentType)
+	}
 	head.Set("Cache-Control", "no-store")
 	head.Set("Vary", "Accept")
 	head.Set("X-Content-Type-Options", "nosniff")

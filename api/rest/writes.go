@@ -11,8 +11,8 @@ import (
 
 // mutation serves a route that publishes an event.
 func (h *handler) mutation(pattern string, status int, publish func(r *http.Request, body []byte) (api.Position, error)) {
-	h.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		body, err := h.admit(w, r)
+	h.route(pattern, func(w http.ResponseWriter, r *http.Request) {
+		body, err := h.admit(w, r, h.AllowMutations, errMutationsOff)
 		if err != nil {
 			h.fail(w, r, api.NotPublished, err)
 			return
@@ -26,10 +26,12 @@ func (h *handler) mutation(pattern string, status int, publish func(r *http.Requ
 	})
 }
 
-// admit returns the body of a mutation that may be tried.
-func (h *handler) admit(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if !h.AllowMutations {
-		return nil, &Error{Code: http.StatusForbidden, Message: "mutations are off on this server", Reason: reasonMutationsOff}
+var errMutationsOff = &Error{Code: http.StatusForbidden, Message: "mutations are off on this server", Reason: reasonMutationsOff}
+
+// admit returns the body of a request that changes something, if that is allowed.
+func (h *handler) admit(w http.ResponseWriter, r *http.Request, allowed bool, off *Error) ([]byte, error) {
+	if !allowed {
+		return nil, off
 	}
 	if err := h.crossOrigin.Check(r); err != nil {
 		return nil, &Error{Code: http.StatusForbidden, Message: err.Error(), Reason: reasonCrossOrigin}
