@@ -37,13 +37,13 @@ type Task struct {
 	ID    int32     `json:"id"`
 	State api.State `json:"state"`
 	// WorkerID is the group's.
-	WorkerID    string    `json:"worker_id,omitempty"`
-	Applied     int64     `json:"applied"`
-	Target      int64     `json:"target"`
-	End         int64     `json:"end"`
-	EndSeenMs   int64     `json:"endSeenMs"` // since 1970; 0 is never
-	Lag         int64     `json:"lag"`
-	StalenessMs int64     `json:"stalenessMs"`
+	WorkerID    string `json:"worker_id,omitempty"`
+	Applied     int64  `json:"applied"`
+	Target      int64  `json:"target"`
+	End         int64  `json:"end"`
+	EndSeenMs   int64  `json:"endSeenMs"` // since 1970; 0 is never
+	Lag         int64  `json:"lag"`
+	StalenessMs int64  `json:"stalenessMs"`
 	// Trace is what is wrong; empty when nothing is.
 	Trace string `json:"trace,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 
@@ -29,7 +30,7 @@ func newDev() *cobra.Command {
 		Use:   "dev",
 		Short: "Run everything in one process, on an embedded Kafka broker",
 		Long: lines("Run an embedded Kafka broker, a processor, views of all metadata partitions and the HTTP",
-			"API, with mutations on. Any Kafka client can connect to the broker. On an empty topic it",
+			"API, with mutations and control on. Any Kafka client can connect to the broker. On an empty topic it",
 			"loads what a real tiered broker wrote, unless --empty is given.",
 			"",
 			"It prints one line, ready http=ADDR kafka=ADDR, when every partition is ready. Ctrl-C ends",
@@ -63,6 +64,7 @@ func dev(cmd *cobra.Command, f devFlags) error {
 	// What runs below ends before the broker does.
 	group, ctx := errgroup.WithContext(cmd.Context())
 	d := development{cmd: cmd, flags: f, broker: broker, listener: l}
+	d.log, d.level = leveledLogger(cmd)
 	p, err := d.processor()
 	if err != nil {
 		return err
@@ -77,6 +79,8 @@ type development struct {
 	flags    devFlags
 	broker   *embedded.Broker
 	listener net.Listener
+	log      *slog.Logger
+	level    *slog.LevelVar
 }
 
 func (d development) settings() kafka.Settings {
@@ -85,7 +89,7 @@ func (d development) settings() kafka.Settings {
 
 func (d development) processor() (*processor.Processor, error) {
 	return processor.New(processor.Config{
-		Kafka: d.settings(), DataDir: d.flags.data, CreateTopics: true, ReplicationFactor: 1, Logger: logger(d.cmd),
+		Kafka: d.settings(), DataDir: d.flags.data, CreateTopics: true, ReplicationFactor: 1, Logger: d.log,
 	})
 }
 
@@ -97,12 +101,11 @@ func (d development) serve(ctx context.Context, p *processor.Processor) error {
 	if err := d.load(ctx); err != nil {
 		return ignoreEnd(ctx, err)
 	}
-	log := logger(d.cmd)
-	m, err := views.NewManager(ctx, views.Config{Kafka: d.settings(), DataDir: d.flags.data, Logger: log})
+	m, err := views.NewManager(ctx, views.Config{Kafka: d.settings(), DataDir: d.flags.data, Logger: d.log})
 	if err != nil {
 		return ignoreEnd(ctx, err)
 	}
-	defer closeManager(m, log)
+	defer closeManager(m, d.log)
 	all, err := allPartitions(m.MetadataPartitions())
 	if err != nil {
 		return err
@@ -111,8 +114,9 @@ func (d development) serve(ctx context.Context, p *processor.Processor) error {
 		return ignoreEnd(ctx, err)
 	}
 	go tellReady(ctx, m, func() { d.ready(ctx, m) })
-	served := managerAPI(m, true, log)
+	served := managerAPI(m, d.log, d.level)
 	served.Processor = p.Status
+	served.AllowMutations, served.AllowControl = true, true
 	return serveHTTP(ctx, d.listener, served)
 }
 

@@ -231,6 +231,9 @@ func TestProcessorsServeHealthAndReset(t *testing.T) {
 	if status != http.StatusForbidden {
 		t.Errorf("a mutation without --allow-mutations: %d %v", status, answer)
 	}
+	if status, answer = request(t, http.MethodPut, base+"/v1/metadata-partitions/0/pause", ""); status != http.StatusForbidden {
+		t.Errorf("a pause without --allow-control: %d %v", status, answer)
+	}
 	for _, r := range []*running{server, first, second} {
 		if code := r.stop(t); code != 0 {
 			t.Errorf("exit %d:\n%s", code, r.err)

@@ -22,6 +22,7 @@ type processorFlags struct {
 	replication int16
 	minISR      int16
 	session     time.Duration
+	control     bool
 }
 
 func newProcessor() *cobra.Command {
@@ -49,6 +50,7 @@ func newProcessor() *cobra.Command {
 	flags.StringVar(&f.cfg.InstanceID, "instance-id", "", "group instance id, for static membership")
 	flags.DurationVar(&f.session, "session-timeout", 10*time.Second, "how long the group waits for a silent member before it gives its partitions to others")
 	flags.StringVar(&f.http, "http", "", "serve /healthz, /readyz and /v1/status on this host:port")
+	flags.BoolVar(&f.control, "allow-control", false, "let the log level be set over HTTP")
 	return cmd
 }
 
@@ -60,12 +62,16 @@ func runProcessor(cmd *cobra.Command, f processorFlags) error {
 	settings.SessionTimeout = f.session
 	cfg := f.cfg
 	cfg.Kafka, cfg.MetadataTopic, cfg.Group, cfg.DataDir = settings, f.cluster.topic, f.cluster.group, f.data
-	cfg.ReplicationFactor, cfg.MinISR, cfg.Logger = f.replication, f.minISR, logger(cmd)
+	cfg.ReplicationFactor, cfg.MinISR = f.replication, f.minISR
+	log, level := leveledLogger(cmd)
+	cfg.Logger = log
 	tuneProcessor(&cfg, configOf(cmd))
 	p, err := processor.New(cfg)
 	if err != nil {
 		return &usageError{err}
 	}
+	served := processorAPI(p, log, level)
+	served.AllowControl = f.control
 	group, ctx := errgroup.WithContext(cmd.Context())
 	group.Go(func() error { return p.Run(ctx) })
 	if f.http != "" {
@@ -73,13 +79,14 @@ func runProcessor(cmd *cobra.Command, f processorFlags) error {
 		if err != nil {
 			return err
 		}
-		group.Go(func() error { return serveHealth(ctx, l, p, cfg.Logger) })
+		group.Go(func() error { return serveHTTP(ctx, l, served) })
 	}
 	return group.Wait()
 }
 
-func serveHealth(ctx context.Context, l net.Listener, p *processor.Processor, log *slog.Logger) error {
-	return serveHTTP(ctx, l, rest.Config{
+// processorAPI is what is served of a processor.
+func processorAPI(p *processor.Processor, log *slog.Logger, level *slog.LevelVar) rest.Config {
+	return rest.Config{
 		Info:      rest.Info{Version: buildVersion().version, Commit: buildVersion().commit},
 		Processor: p.Status,
 		Ready: func(context.Context) error {
@@ -88,8 +95,9 @@ func serveHealth(ctx context.Context, l net.Listener, p *processor.Processor, lo
 			}
 			return nil
 		},
-		Logger: log,
-	})
+		Loggers: rest.Loggers{"root": level},
+		Logger:  log,
+	}
 }
 
 func listen(ctx context.Context, addr string) (net.Listener, error) {

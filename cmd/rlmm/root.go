@@ -26,7 +26,7 @@ Try it without a cluster: rlmm dev`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().BoolP("verbose", "v", false, "log at debug level")
 	addConfigFlags(root.PersistentFlags())
-	root.AddCommand(newDev(), newConfig(), newProcessor(), newServe(), newLoad(), newDecode(), newHealth(), newReset(), newVersion())
+	root.AddCommand(newDev(), newConfig(), newProcessor(), newServe(), newLoad(), newDecode(), newHealth(), newStatus(), newReset(), newVersion())
 	root.AddCommand(newTopics(), newPartitions(), newSegments(), newSegment(), newLocate(), newEpochs(), newOrphans(),
 		newDump(), newPartitionFor(), newExport(), newImport(),
 		newDoctor(), newVerify(), newRepair())
@@ -35,17 +35,24 @@ Try it without a cluster: rlmm dev`,
 
 // logger writes to the command's standard error.
 func logger(cmd *cobra.Command) *slog.Logger {
+	log, _ := leveledLogger(cmd)
+	return log
+}
+
+// leveledLogger is logger with its level, which can be changed while the command runs.
+func leveledLogger(cmd *cobra.Command) (*slog.Logger, *slog.LevelVar) {
 	cfg := configOf(cmd)
-	var o slog.HandlerOptions
+	level := new(slog.LevelVar)
 	if verbose, err := cmd.Flags().GetBool("verbose"); err == nil && verbose {
-		o.Level = slog.LevelDebug
+		level.Set(slog.LevelDebug)
 	} else {
-		o.Level = levels[cfg.Text("log.level")]
+		level.Set(levels[cfg.Text("log.level")])
 	}
+	o := slog.HandlerOptions{Level: level}
 	if cfg.Text("log.format") == "json" {
-		return slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &o))
+		return slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &o)), level
 	}
-	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &o))
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &o)), level
 }
 
 // levels are the values of log.level.

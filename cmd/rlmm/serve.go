@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,7 @@ type serveFlags struct {
 	assign    string
 	bounds    string
 	mutations bool
+	control   bool
 }
 
 func newServe() *cobra.Command {
@@ -36,7 +38,9 @@ func newServe() *cobra.Command {
 		Short: "Answer queries over HTTP from views of the table",
 		Long: lines("View metadata partitions and answer the queries of a remote log metadata manager over",
 			"HTTP. A fleet (rlmm processor) must run for the same group. Mutations are off unless",
-			"--allow-mutations is given: the API has no authentication yet, so keep it on loopback."),
+			"--allow-mutations is given, and so are pause, resume, restart and rebuild of metadata",
+			"partitions and changes of the log level unless --allow-control is: the API has no",
+			"authentication yet, so keep it on loopback."),
 		Example: "  rlmm serve --bootstrap localhost:9092 --assign 0,3,7",
 		Args:    usage(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return serve(cmd, f) },
@@ -46,7 +50,8 @@ func newServe() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.http, "http", defaultHTTP, "host:port to serve HTTP on")
 	flags.StringVar(&f.assign, "assign", "all", "metadata partitions to view: all, or numbers like 0,3,7")
-	flags.BoolVar(&f.mutations, "allow-mutations", false, "let POST, PATCH and PUT through")
+	flags.BoolVar(&f.mutations, "allow-mutations", false, "let adds, updates and deletes through")
+	flags.BoolVar(&f.control, "allow-control", false, "let metadata partitions be paused, resumed, restarted and rebuilt, and the log level be set")
 	flags.DurationVar(&f.cfg.ConsumeWait, "consume-wait", 120*time.Second, "how long a mutation waits for its outcome")
 	flags.StringVar(&f.bounds, "highest-offset-bounds", "segment", "highest-offset by the end of the segment, or of the epoch within it as Kafka does: segment, epoch")
 	return cmd
@@ -57,6 +62,8 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 	if err != nil {
 		return err
 	}
+	log, level := leveledLogger(cmd)
+	cfg.Logger = log
 	l, err := listen(cmd.Context(), f.http)
 	if err != nil {
 		return err
@@ -75,7 +82,9 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 		return &usageError{err}
 	}
 	go tellReady(cmd.Context(), m, func() { cfg.Logger.Info("ready", "http", l.Addr(), "partitions", len(partitions)) })
-	return serveHTTP(cmd.Context(), l, managerAPI(m, f.mutations, cfg.Logger))
+	served := managerAPI(m, log, level)
+	served.AllowMutations, served.AllowControl = f.mutations, f.control
+	return serveHTTP(cmd.Context(), l, served)
 }
 
 func (f serveFlags) config(cmd *cobra.Command) (views.Config, func(int32) ([]int32, error), error) {
@@ -91,7 +100,7 @@ func (f serveFlags) config(cmd *cobra.Command) (views.Config, func(int32) ([]int
 	if cfg.HighestOffsetBounds, err = parseBounds(f.bounds); err != nil {
 		return cfg, nil, &usageError{err}
 	}
-	cfg.MetadataTopic, cfg.Group, cfg.DataDir, cfg.Logger = f.cluster.topic, f.cluster.group, f.data, logger(cmd)
+	cfg.MetadataTopic, cfg.Group, cfg.DataDir = f.cluster.topic, f.cluster.group, f.data
 	tuneViews(&cfg, configOf(cmd))
 	return cfg, assign, nil
 }
@@ -158,23 +167,38 @@ func tellReady(ctx context.Context, m *views.Manager, f func()) {
 	}
 }
 
-// managerAPI is what is served of a manager.
-func managerAPI(m *views.Manager, mutations bool, log *slog.Logger) rest.Config {
+// managerAPI is what is served of a manager, with nothing allowed that changes something.
+func managerAPI(m *views.Manager, log *slog.Logger, level *slog.LevelVar) rest.Config {
 	b := buildVersion()
 	return rest.Config{
-		Manager:        m,
-		Partitions:     func(ctx context.Context) ([]rest.Partition, error) { return userPartitions(ctx, m) },
-		Rows:           source.Serve(m),
-		Ready:          func(context.Context) error { return m.Ready() },
-		Views:          m.Status,
-		Info:           rest.Info{Version: b.version, Commit: b.commit, KafkaClusterID: m.ClusterID()},
-		AllowMutations: mutations,
-		Logger:         log,
+		Manager:    m,
+		Partitions: func(ctx context.Context) ([]rest.Partition, error) { return userPartitions(ctx, m) },
+		Rows:       source.Serve(m),
+		Ready:      func(context.Context) error { return m.Ready() },
+		Views:      m.Status,
+		Info:       rest.Info{Version: b.version, Commit: b.commit, KafkaClusterID: m.ClusterID()},
+		Loggers:    rest.Loggers{"root": level},
+		Logger:     log,
 	}
 }
 
 func serveHTTP(ctx context.Context, l net.Listener, cfg rest.Config) error {
+	cfg.WorkerID = workerID(l.Addr())
 	return rest.Serve(ctx, l, rest.NewHandler(cfg), rest.ServerConfig{Logger: cfg.Logger})
+}
+
+// workerID is host:port under which others see this process: of a listener on all addresses
+// the host's name.
+func workerID(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return addr.String()
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return addr.String()
+	}
+	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 }
 
 func userPartitions(ctx context.Context, m *views.Manager) ([]rest.Partition, error) {

@@ -111,7 +111,8 @@ func httpKeys() []Key {
 	return inGroup(
 		HTTP,
 		Key{Name: "http.address", Kind: Address, Flag: "http", Doc: "Where HTTP is served; a server's default is 127.0.0.1:8083, a processor's none."},
-		Key{Name: "http.allow.mutations", Kind: Bool, Default: "false", Flag: "allow-mutations", Doc: "Whether a server lets POST, PATCH and PUT through."},
+		Key{Name: "http.allow.mutations", Kind: Bool, Default: "false", Flag: "allow-mutations", Doc: "Whether a server lets adds, updates and deletes through."},
+		Key{Name: "http.allow.control", Kind: Bool, Default: "false", Flag: "allow-control", Doc: "Whether a server lets metadata partitions be paused, resumed, restarted and rebuilt, and any process its log level be set."},
 		Key{Name: "assign", Default: "all", Flag: "assign", Doc: "Metadata partitions that a server views: all, or numbers like 0,3,7."},
 	)
 }
