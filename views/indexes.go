@@ -31,7 +31,9 @@ type indexed struct {
 
 // indexes are the indexes of one metadata partition's user partitions. Each is built
 // from the rows when it is first asked for. Look-ups take no lock.
-type indexes struct{ byPartition *xsync.Map[identity, *indexed] }
+type indexes struct {
+	byPartition *xsync.Map[identity, *indexed]
+}
 
 func newIndexes() indexes { return indexes{xsync.NewMap[identity, *indexed]()} }
 
