@@ -90,6 +90,12 @@ func (o *owner) start(s *store.Store) {
 // submit stages the entry and queues it, in one order for both. It blocks while too
 // many wait.
 func (o *owner) submit(e entry) error {
+	return o.submitMade(func() (entry, error) { return e, nil })
+}
+
+// submitMade is submit for an entry that is made when its turn has come: by then the
+// store has staged all that lies before it in the table, and nothing else.
+func (o *owner) submitMade(entryOf func() (entry, error)) error {
 	select {
 	case o.slots <- struct{}{}:
 	case <-o.ctx.Done():
@@ -102,6 +108,11 @@ func (o *owner) submit(e entry) error {
 	if o.store == nil {
 		<-o.slots
 		return errNotStarted
+	}
+	e, err := entryOf()
+	if err != nil {
+		<-o.slots
+		return err
 	}
 	o.store.Stage(e.change)
 	o.waiting = append(o.waiting, e)

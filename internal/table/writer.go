@@ -189,11 +189,19 @@ func (w *Writer) submit(partition int32, key string, value []byte, headers goka.
 
 // WritePosition writes how far the partition's input is applied, with what the state
 // is made from, and waits for the acknowledgement: compaction may take the rows that
-// say so.
+// say so. It writes the greatest offset that was answered before it in the table when
+// that is beyond the given one: the answers may go on coming.
 func (w *Writer) WritePosition(ctx context.Context, partition int32, applied int64, id store.Identity) error {
-	key, value, headers := positionRecord(partition, applied, id)
+	o, err := w.owner(partition)
+	if err != nil {
+		return err
+	}
 	done := make(chan error, 1)
-	if err := w.submit(partition, key, value, headers, func(err error) { done <- err }); err != nil {
+	err = o.submitMade(func() (entry, error) {
+		key, value, headers := positionRecord(partition, max(applied, o.store.Position().Applied), id)
+		return newEntry(key, value, headers, func(err error) { done <- err })
+	})
+	if err != nil {
 		return err
 	}
 	select {

@@ -654,6 +654,14 @@ func TestWritePosition(t *testing.T) {
 		t.Fatal("wrote the position of a partition of another")
 	}
 
+	// What is answered while the position is on its way lies before it in the table.
+	answer := emit(writer, 1, 45)
+	noError(t, writer.WritePosition(w.ctx, 1, 41, identity))
+	w.awaitAll([]*result{answer})
+	wantSame(t, "applied", int64(45), s.Committed().Applied)
+	records := w.records(1)
+	wantSame(t, "position", "45", string(records[len(records)-1].Value))
+
 	held, _ := w.hold()
 	ctx, cancel := context.WithCancelCause(w.ctx)
 	stopped := errors.New("stopped")
