@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/IBM/sarama"
@@ -123,12 +124,39 @@ func metadataRequest(topics []string) *sarama.MetadataRequest {
 	return sarama.NewMetadataRequest(Protocol, topics)
 }
 
-func (c *Cluster) anyBroker(req *sarama.MetadataRequest) (*sarama.MetadataResponse, error) {
-	broker := c.client.LeastLoadedBroker()
-	if broker == nil {
-		return nil, sarama.ErrOutOfBrokers
+// anyBroker asks one broker after the other until one answers. The least loaded one
+// alone won't do: with connections that wait for records it is the one that is away.
+func (c *Cluster) anyBroker(req *sarama.MetadataRequest) (meta *sarama.MetadataResponse, err error) {
+	err = sarama.ErrOutOfBrokers
+	for _, broker := range c.brokers() {
+		if meta, err = c.metadataOf(broker, req); err == nil {
+			return meta, nil
+		}
 	}
-	return c.metadataOf(broker, req)
+	return nil, err
+}
+
+// brokers are those that are known, connected ones first; before any is known, one to
+// connect to first.
+func (c *Cluster) brokers() []*sarama.Broker {
+	all := c.client.Brokers()
+	if seed := c.client.LeastLoadedBroker(); len(all) == 0 && seed != nil {
+		return []*sarama.Broker{seed}
+	}
+	connected := map[*sarama.Broker]bool{}
+	for _, b := range all {
+		connected[b], _ = b.Connected()
+	}
+	slices.SortStableFunc(all, func(a, b *sarama.Broker) int {
+		switch {
+		case connected[a] == connected[b]:
+			return 0
+		case connected[a]:
+			return -1
+		}
+		return 1
+	})
+	return all
 }
 
 func (c *Cluster) metadataOf(broker *sarama.Broker, req *sarama.MetadataRequest) (*sarama.MetadataResponse, error) {

@@ -57,6 +57,22 @@ func TestReconnect(t *testing.T) {
 	wantSame(t, "connections", 1, connections.Hits())
 }
 
+// Of three brokers two are away: whichever has least to do, the third one answers.
+func TestBrokersThatAreAwayAreNotAskedAlone(t *testing.T) {
+	brokers, err := kfake.NewCluster(kfake.NumBrokers(3), kfake.SeedTopics(3, "t"))
+	noError(t, err)
+	defer brokers.Close()
+	c, err := Connect(t.Context(), Settings{Bootstrap: brokers.ListenAddrs()})
+	noError(t, err)
+	defer func() { noError(t, c.Close()) }()
+	noError(t, brokers.RemoveNode(1))
+	noError(t, brokers.RemoveNode(2))
+	for range 20 {
+		_, err := c.Topic(t.Context(), "t")
+		noError(t, err)
+	}
+}
+
 func TestConnectToNobody(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	noError(t, err)
