@@ -26,6 +26,16 @@ func (e *GapError) Error() string {
 	return fmt.Sprintf("the table goes on at %d after %d, and tombstones in between may be gone", e.Next, e.Table)
 }
 
+// writtenAt is when a record was written at the latest that goes to disk now; before, that
+// of the record before it, when its own time is ahead by more than that: the clock of who
+// wrote it was wrong, and the record may be of any age.
+func writtenAt(ms, before int64, now time.Time, ahead time.Duration) int64 {
+	if time.UnixMilli(ms).Sub(now) > ahead {
+		return before
+	}
+	return min(ms, now.UnixMilli())
+}
+
 func (s *Store) fitted(want Expect) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,14 +49,12 @@ func (s *Store) fitted(want Expect) {
 func (s *Store) CheckNext(offset int64) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	maxAge, last := s.fresh.maxAge, time.UnixMilli(s.position.Time)
+	maxAge := s.fresh.maxAge
 	if !s.following {
 		maxAge = max(maxAge, recoveryTime)
 	}
-	if s.fresh.at.After(last) {
-		last = s.fresh.at
-	}
-	if offset <= s.position.Table+1 || time.Since(last) <= maxAge {
+	age := min(time.Since(s.fresh.at).Abs(), time.Since(time.UnixMilli(s.position.Time)).Abs())
+	if offset <= s.position.Table+1 || age <= maxAge {
 		return nil
 	}
 	return &GapError{s.position.Table, offset}

@@ -61,3 +61,36 @@ func TestGapIsResetOnCheck(t *testing.T) {
 	noError(t, err)
 	wantSame(t, "reason", ResetGap, reset)
 }
+
+// A record from a clock that was far ahead tells nothing of its age, and one from a clock
+// that was a little ahead was written no later than it came.
+func TestClockAheadMakesNoStoreYoung(t *testing.T) {
+	day := 24 * time.Hour
+	now := time.Now()
+	for _, tt := range []struct {
+		name    string
+		written time.Duration // from now
+		later   time.Duration // when the store is opened again, from now
+		end     int64
+		reset   Reset
+	}{
+		{name: "a month ahead, opened 20 days later", written: 30 * day, later: 20 * day, end: end, reset: ResetGap},
+		{name: "a month ahead, opened at once", written: 30 * day, end: end, reset: ResetGap},
+		{name: "a month ahead, at the end", written: 30 * day, later: 20 * day, end: 1},
+		{name: "an hour ahead, opened at once", written: time.Hour, end: end},
+		{name: "two days ahead, opened four days later", written: 2 * day, later: 4 * day, end: end, reset: ResetGap},
+		{name: "the local clock was four days ahead", later: -4 * day, end: end, reset: ResetGap},
+		{name: "the local clock was an hour ahead", later: -time.Hour, end: end},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "views", "7")
+			want := Expect{Identity: identity, TableEnd: tt.end, MaxAge: 84 * time.Hour}
+			s := opened(t, dir, want, ResetNone)
+			s.Stage(Change{Key: "a", Value: []byte("1"), Time: now.Add(tt.written).UnixMilli()})
+			noError(t, s.SetOffset(0))
+			noError(t, s.Close())
+			want.Now = now.Add(tt.later)
+			opened(t, dir, want, tt.reset)
+		})
+	}
+}

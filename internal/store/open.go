@@ -66,6 +66,7 @@ type Expect struct {
 	TableEnd int64
 	// MaxAge is how old the last record of a store that isn't at the table's end may
 	// be: tombstones that it didn't see may be gone. With 0 a store must be at the end.
+	// Clocks may differ by as much.
 	MaxAge time.Duration
 	// Now is the time to compare with; time.Now when zero.
 	Now time.Time
@@ -151,8 +152,9 @@ func (s *Store) fits(want Expect) (Reset, error) {
 	return ResetNone, nil
 }
 
+// tooOld is true of a time that is far in the future too: it tells nothing.
 func (e Expect) tooOld(ms int64) bool {
-	return e.now().Sub(time.UnixMilli(ms)) > e.MaxAge
+	return e.now().Sub(time.UnixMilli(ms)).Abs() > e.MaxAge
 }
 
 func (e Expect) now() time.Time {

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/filter"
@@ -42,8 +43,8 @@ type Position struct {
 	Table int64
 	// Applied is the greatest input offset among them; −1 is none.
 	Applied int64
-	// Time is when the last table record on disk was written, in milliseconds since
-	// 1970; 0 when there is none.
+	// Time is when the last table record on disk was written that tells it, and not later
+	// than it went to disk; in milliseconds since 1970, 0 when there is none.
 	Time int64
 }
 
@@ -241,9 +242,10 @@ func (s *Store) Ack(base int64, n int) error {
 // commit writes the oldest n changes with the position in one batch. It fails once.
 func (s *Store) commit(n int) error {
 	var batch leveldb.Batch
+	now, ahead := time.Now(), s.fresh.maxAge
 	next := Position{s.position.Table, s.committed.Applied, s.committed.Time}
 	for _, c := range s.queue[:n] {
-		next.Applied, next.Time = max(next.Applied, c.Applied), c.Time
+		next.Applied, next.Time = max(next.Applied, c.Applied), writtenAt(c.Time, next.Time, now, ahead)
 		switch {
 		case c.Key == "":
 		case c.Value == nil:
