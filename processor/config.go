@@ -77,7 +77,7 @@ func (c Config) Defaults() Config {
 
 // Validate returns an error that names everything that can't be right.
 func (c Config) Validate() error {
-	errs := []error{c.Kafka.Validate()}
+	errs := []error{c.Kafka.Validate(), table.CheckNames(c.MetadataTopic, c.Group)}
 	if c.DataDir == "" {
 		errs = append(errs, errors.New("data folder: must not be empty"))
 	}
@@ -106,4 +106,4 @@ func (c Config) Validate() error {
 const storesFolder = "processor"
 
 func (c Config) table() string    { return table.TopicOf(c.Group) }
-func (c Config) rejected() string { return c.Group + "-rejected" }
+func (c Config) rejected() string { return table.RejectedOf(c.Group) }

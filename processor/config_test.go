@@ -80,3 +80,15 @@ func TestNewNamesEveryFault(t *testing.T) {
 		})
 	}
 }
+
+// A fleet whose metadata topic is one that it writes would answer its own records.
+func TestMetadataTopicIsNoneOfTheGroups(t *testing.T) {
+	for _, topic := range []string{"g-table", "g-rejected"} {
+		_, err := processor.New(processor.Config{
+			Kafka: kafka.Settings{Bootstrap: []string{"localhost:9092"}}, DataDir: "d", Group: "g", MetadataTopic: topic,
+		})
+		if err == nil || !strings.Contains(err.Error(), topic) {
+			t.Errorf("metadata topic %s: %v", topic, err)
+		}
+	}
+}

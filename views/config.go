@@ -73,7 +73,7 @@ func (c Config) Defaults() Config {
 
 // Validate returns an error that names everything that can't be right.
 func (c Config) Validate() error {
-	errs := []error{c.Kafka.Validate()}
+	errs := []error{c.Kafka.Validate(), table.CheckNames(c.MetadataTopic, c.Group)}
 	if c.DataDir == "" {
 		errs = append(errs, errors.New("data folder: must not be empty"))
 	}
