@@ -28,16 +28,17 @@ func (i *instance) graph() *goka.GroupGraph {
 	)
 }
 
-// process answers one input record with one table record.
+// process answers one input record with one table record, and before that a rejection
+// when it is refused.
 func (i *instance) process(ctx goka.Context, msg any) {
 	i.rowLocks[ctx.Partition()].Lock()
 	defer i.rowLocks[ctx.Partition()].Unlock()
 	in := msg.(input) //nolint:forcetypeassert // inputCodec gives nothing else
 	if codec.IsHidden(ctx.Key()) {
 		outcome, reason := in.refusal(ctx.Partition(), i.partitions)
+		i.reject(ctx, in, outcome, reason)
 		ctx.Delete(answer(ctx, outcome))
 		i.count(outcome)
-		i.reject(ctx, in, outcome, reason)
 		return
 	}
 	old, row := i.row(ctx)
@@ -49,15 +50,15 @@ func (i *instance) process(ctx goka.Context, msg any) {
 	if len(value) > i.limits.table-rowOverhead {
 		value, outcome = nil, codec.OutcomeTooLarge // the old row stays: see table.Writer
 	}
+	if outcome.Rejected() {
+		i.reject(ctx, in, outcome, fmt.Errorf("%s: %s", outcome, ctx.Key()))
+	}
 	if value == nil {
 		ctx.Delete(answer(ctx, outcome))
 	} else {
 		ctx.SetValue(value, answer(ctx, outcome))
 	}
 	i.count(outcome)
-	if outcome.Rejected() {
-		i.reject(ctx, in, outcome, fmt.Errorf("%s: %s", outcome, ctx.Key()))
-	}
 }
 
 func answer(ctx goka.Context, outcome codec.Outcome) goka.ContextOption {
@@ -86,8 +87,9 @@ func rowBytes(row *codec.Row) []byte {
 	return codec.EncodeRow(*row)
 }
 
-// reject sends a refused record to the rejected events, with the reason. What is
-// larger than the topic takes is cut: a refusal must not stop the partition.
+// reject sends a refused record to the rejected events, with the reason, before its
+// answer: the table's writer holds that back until the rejection is taken. What is larger
+// than the topic takes is cut: a refusal must not stop the partition.
 func (i *instance) reject(ctx goka.Context, in input, outcome codec.Outcome, reason error) {
 	headers := table.AnswerHeaders(ctx.Offset(), outcome)
 	headers["rlmm.partition"] = strconv.AppendInt(nil, int64(ctx.Partition()), 10)

@@ -31,6 +31,9 @@ func (i *instance) checkTopics(ctx context.Context) error {
 	if err != nil {
 		return topicError(err)
 	}
+	if _, err := i.cluster.Topic(ctx, i.cfg.rejected()); err != nil {
+		return topicError(err)
+	}
 	now := store.Identity{ClusterID: i.cluster.ID(), MetadataTopicID: input.ID, TableTopicID: rows.ID}
 	switch {
 	case now.MetadataTopicID != i.identity.MetadataTopicID:
@@ -117,3 +120,20 @@ func (e partitionsError) Error() string {
 }
 
 func (e partitionsError) Unwrap() error { return e.MismatchError }
+
+// sharedInstanceError says that another process has joined the group as the static member
+// that this one was (FENCED_INSTANCE_ID, KIP-345): the two would end each other for ever.
+type sharedInstanceError struct {
+	id  string
+	err error
+}
+
+// Error names the remedy.
+func (e sharedInstanceError) Error() string {
+	return fmt.Sprintf("another process has joined the group with this one's group.instance.id %q: give each processor its own (--instance-id), or none: %v", e.id, e.err)
+}
+
+func (e sharedInstanceError) Unwrap() error { return e.err }
+
+// Unhealable marks the error.
+func (sharedInstanceError) Unhealable() {}

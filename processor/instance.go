@@ -195,7 +195,7 @@ func (i *instance) buildProducer(brokers []string, clientID string, hasher func(
 	i.writer = table.NewWriter(table.WriterConfig{
 		Client: client, Topic: i.cfg.table(), Hasher: hasher, Partitions: i.partitions,
 		MaxBatchBytes: i.limits.table, Refused: i.refused, Verify: i.verifyInput, Other: other,
-		RenewEvery: i.cfg.RenewEvery, Failed: i.giveUpIf,
+		RejectionFailed: i.rejectionFailed, RenewEvery: i.cfg.RenewEvery, Failed: i.giveUpIf,
 	})
 	return i.writer, nil
 }

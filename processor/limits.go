@@ -57,10 +57,21 @@ func (i *instance) readLimits(ctx context.Context) (now limits, err error) {
 	return now, err
 }
 
-// refused is told by the table's writer that a record no longer fits, and ends the
-// instance when another one would know better.
+// refused is told by the table's writer that a record no longer fits.
 func (i *instance) refused(ctx context.Context, partition int32) {
 	i.log.Warn("the table refuses a record for its size", "partition", partition)
+	i.learnLimits(ctx)
+}
+
+// rejectionFailed is told by the table's writer that rejected events aren't taken: the
+// partition waits for them. They may be too large by now.
+func (i *instance) rejectionFailed(ctx context.Context, partition int32, err error) {
+	i.log.Warn("rejected events aren't taken, trying again", "topic", i.cfg.rejected(), "partition", partition, "error", err)
+	i.learnLimits(ctx)
+}
+
+// learnLimits ends the instance when another one would know better.
+func (i *instance) learnLimits(ctx context.Context) {
 	if err := i.checkLimits(ctx); errors.Is(err, errTopicsChanged) {
 		i.end(err)
 	}

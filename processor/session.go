@@ -42,6 +42,9 @@ func (g group) Consume(ctx context.Context, topics []string, inner sarama.Consum
 			err = context.Cause(watched)
 		}
 		err = kafka.Denied(err, "Read", kafka.OnGroup(g.instance.cfg.Group))
+		if errors.Is(err, sarama.ErrFencedInstancedId) {
+			err = sharedInstanceError{g.instance.cfg.InstanceID, err}
+		}
 		if fatal := g.instance.fatal(err); fatal != nil {
 			return fatal
 		}

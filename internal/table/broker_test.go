@@ -23,9 +23,10 @@ import (
 )
 
 const (
-	tableTopic = "rlmm-table"
-	partitions = 2
-	patience   = 20 * time.Second
+	tableTopic    = "rlmm-table"
+	rejectedTopic = "rlmm-rejected"
+	partitions    = 2
+	patience      = 20 * time.Second
 )
 
 func TestMain(m *testing.M) {
@@ -38,11 +39,14 @@ func TestMain(m *testing.M) {
 // world is a broker with the table's topic.
 type world struct {
 	*kfake.Cluster
-	t    *testing.T
-	addr string
-	ctx  context.Context
+	t     *testing.T
+	addr  string
+	ctx   context.Context
+	other *otherProducer
 	// refused counts what the writers are told to be too large.
 	refused atomic.Int64
+	// rejectionsFailed counts the failed tries to send rejected events.
+	rejectionsFailed atomic.Int64
 }
 
 func newWorld(t *testing.T, configs map[string]string) *world {
@@ -53,7 +57,8 @@ func newWorld(t *testing.T, configs map[string]string) *world {
 	noError(t, b.Cluster().CreateTopic(tableTopic, partitions, configs))
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	return &world{Cluster: b.Cluster(), t: t, addr: b.Addr(), ctx: ctx}
+	other := &otherProducer{sent: make(chan sent, 1000)}
+	return &world{Cluster: b.Cluster(), t: t, addr: b.Addr(), ctx: ctx, other: other}
 }
 
 // writer is a writer of the table that ends with the test.
@@ -67,9 +72,10 @@ func (w *world) writer(change ...func(*sarama.Config)) *Writer {
 	noError(w.t, err)
 	writer := NewWriter(WriterConfig{
 		Client: client, Topic: tableTopic, Hasher: codec.NewHasher, Partitions: partitions,
-		MaxBatchBytes: 1 << 20, Refused: func(context.Context, int32) { w.refused.Add(1) }, Other: &otherProducer{},
-		Verify:     func(context.Context, []int32) error { return nil },
-		RenewEvery: time.Hour, Failed: func(error) {},
+		MaxBatchBytes: 1 << 20, Refused: func(context.Context, int32) { w.refused.Add(1) }, Other: w.other,
+		Verify:          func(context.Context, []int32) error { return nil },
+		RejectionFailed: func(context.Context, int32, error) { w.rejectionsFailed.Add(1) },
+		RenewEvery:      time.Hour, Failed: func(error) {},
 	})
 	w.t.Cleanup(func() {
 		if !client.Closed() {
@@ -79,23 +85,25 @@ func (w *world) writer(change ...func(*sarama.Config)) *Writer {
 	return writer
 }
 
-// otherProducer notes what isn't for the table.
+// otherProducer takes the rejected events, once they are finished.
 type otherProducer struct {
-	mu     sync.Mutex
-	topics []string
+	sent   chan sent
 	closed bool
+}
+
+// sent is a rejected event that waits to be finished.
+type sent struct {
+	topic, key string
+	finish     func(error)
 }
 
 func (p *otherProducer) Emit(topic, key string, value []byte) *goka.Promise {
 	return p.EmitWithHeaders(topic, key, value, nil)
 }
 
-func (p *otherProducer) EmitWithHeaders(topic, _ string, _ []byte, _ goka.Headers) *goka.Promise {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.topics = append(p.topics, topic)
+func (p *otherProducer) EmitWithHeaders(topic, key string, _ []byte, _ goka.Headers) *goka.Promise {
 	promise, finish := goka.NewPromiseWithFinisher()
-	finish(nil, nil)
+	p.sent <- sent{topic, key, func(err error) { finish(nil, err) }}
 	return promise
 }
 

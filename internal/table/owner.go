@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type entry struct {
 	size   int
 	change store.Change
 	done   func(error)
+	after  []*rejection // what the topic must have taken before
 }
 
 func newEntry(key string, value []byte, headers goka.Headers, done func(error)) (entry, error) {
@@ -38,7 +40,12 @@ func newEntry(key string, value []byte, headers goka.Headers, done func(error)) 
 	for k, v := range headers {
 		r.Headers = append(r.Headers, &sarama.RecordHeader{Key: []byte(k), Value: v})
 	}
-	return entry{r, sizeOf(r), change, done}, nil
+	return entry{record: r, size: sizeOf(r), change: change, done: done}, nil
+}
+
+// free tells whether the entry may be sent.
+func (e entry) free() bool {
+	return !slices.ContainsFunc(e.after, func(r *rejection) bool { return !r.taken.Load() })
 }
 
 // sizeOf is what the records take in a batch, at most.
@@ -63,14 +70,16 @@ type owner struct {
 	epoch int16
 	seq   int32
 
-	slots  chan struct{} // one for each entry that may wait
-	wake   chan struct{}
-	ctx    context.Context // ends with the right to write
-	cancel context.CancelCauseFunc
+	slots      chan struct{} // one for each entry that may wait
+	rejections chan *rejection
+	wake       chan struct{}
+	ctx        context.Context // ends with the right to write
+	cancel     context.CancelCauseFunc
 
 	mu      sync.Mutex   // makes one step of staging and queueing
 	store   *store.Store // nil until start
 	waiting []entry
+	before  []*rejection // what the next entry comes after
 }
 
 func newOwner(w *Writer, partition int32) *owner {
@@ -78,6 +87,7 @@ func newOwner(w *Writer, partition int32) *owner {
 	return &owner{
 		w: w, partition: partition, pid: -1, epoch: -1, ctx: ctx, cancel: cancel,
 		slots: make(chan struct{}, maxWaiting), wake: make(chan struct{}, 1),
+		rejections: make(chan *rejection, maxRejections),
 	}
 }
 
@@ -115,12 +125,18 @@ func (o *owner) submitMade(entryOf func() (entry, error)) error {
 		return err
 	}
 	o.store.Stage(e.change)
+	e.after, o.before = o.before, nil
 	o.waiting = append(o.waiting, e)
+	o.poke()
+	return nil
+}
+
+// poke has run look at what waits.
+func (o *owner) poke() {
 	select {
 	case o.wake <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 // fail ends the owner: everything that waits gets the error. The first error counts.
@@ -161,6 +177,7 @@ func (o *owner) run() {
 	}
 }
 
+// sendWaiting sends what waits, up to what must wait on.
 func (o *owner) sendWaiting(ctx context.Context) error {
 	for batch := o.take(); len(batch) > 0; batch = o.take() {
 		if err := o.send(ctx, batch); err != nil {
@@ -204,14 +221,14 @@ func (o *owner) ack(base int64, n int) error {
 	return o.store.Ack(base, n)
 }
 
-// take removes the next batch from what waits: at least one entry, and no more than
-// the table takes in one batch.
+// take removes the next batch from what waits: no more than the table takes in one batch,
+// if not for one entry, and nothing from the first entry on whose rejection isn't taken.
 func (o *owner) take() []entry {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n, size := 0, 0
 	for n < min(len(o.waiting), maxBatch) {
-		if size += o.waiting[n].size; n > 0 && size > o.w.cfg.MaxBatchBytes {
+		if size += o.waiting[n].size; n > 0 && size > o.w.cfg.MaxBatchBytes || !o.waiting[n].free() {
 			break
 		}
 		n++
@@ -275,7 +292,7 @@ func (o *owner) produce(ctx context.Context, records []*sarama.Record) (base int
 	if err == nil {
 		o.seq = nextSequence(o.seq, len(records))
 	}
-	return base, kafka.Denied(err, "Write", kafka.OnTopic(o.w.cfg.Topic))
+	return base, kafka.Denied(clockError(err, o.w.cfg.Topic), "Write", kafka.OnTopic(o.w.cfg.Topic))
 }
 
 func (o *owner) tryProduce(records []*sarama.Record) (int64, error) {

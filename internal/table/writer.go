@@ -41,13 +41,16 @@ type WriterConfig struct {
 	// writes. An error keeps the request back; it is retried as the broker's own are. The
 	// context ends with Close.
 	Verify func(ctx context.Context, partitions []int32) error
-	// Other carries what isn't for the table. Close closes it.
+	// Other carries the rejected events. Close closes it.
 	Other goka.Producer
+	// RejectionFailed is called each time that Other fails with a partition's rejected
+	// events, before they are sent again. The context ends when the partition is given up.
+	RejectionFailed func(ctx context.Context, partition int32, err error)
 	// RenewEvery is how often an owner takes a new producer epoch: brokers forget a silent
 	// transactional id after seven days by default, and a producer's state after one.
 	RenewEvery time.Duration
-	// Failed is told of every error that ends an owner or fails a record of Other: goka
-	// wraps without unwrapping. It must not block.
+	// Failed is told of every error that ends an owner: goka wraps without unwrapping. It
+	// must not block.
 	Failed func(error)
 }
 
@@ -62,6 +65,10 @@ type WriterConfig struct {
 // meanwhile nothing is lost. A batch that is too large is halved. The first other error
 // fails the partition: all that waits there and all that follows, until it is
 // acquired anew.
+//
+// A rejected event goes to its own topic first: what is emitted for the partition behind
+// it is held back until that topic has taken it, for as long as the partition is owned. So
+// no event's answer is in the table whose rejection isn't on its topic.
 type Writer struct {
 	cfg WriterConfig
 
@@ -71,6 +78,8 @@ type Writer struct {
 	requests *coalescer
 	cancel   context.CancelFunc // ends what Verify waits for
 	wg       sync.WaitGroup
+	// rejecting are the owners' users of Other, which must not be used once it is closed.
+	rejecting sync.WaitGroup
 }
 
 // NewWriter returns a writer that owns nothing yet.
@@ -114,6 +123,7 @@ func (w *Writer) Start(partition int32, s *store.Store) error {
 	}
 	o.start(s)
 	w.wg.Go(o.run)
+	w.rejecting.Go(o.runRejections)
 	return nil
 }
 
@@ -142,20 +152,19 @@ func (w *Writer) Emit(topic, key string, value []byte) *goka.Promise {
 	return w.EmitWithHeaders(topic, key, value, nil)
 }
 
-// EmitWithHeaders sends a record. For the table it takes the input offset from the
-// headers and keeps goka's order: staged in the store, then sent, then on disk. goka
+// EmitWithHeaders sends a record. One that isn't for the table is a rejected event of the
+// partition that the key belongs to: its promise is finished at once, since the answer
+// behind it waits for it and fails with it. For the table it takes the input offset from
+// the headers and keeps goka's order: staged in the store, then sent, then on disk. goka
 // writes under the key of the input record only: the answer [codec.OutcomeTooLarge] goes
 // under the partition's hidden key from here, so that the row stays as it is and isn't
 // written again, which may be too large by now too.
 func (w *Writer) EmitWithHeaders(topic, key string, value []byte, headers goka.Headers) *goka.Promise {
-	if topic != w.cfg.Topic {
-		return w.cfg.Other.EmitWithHeaders(topic, key, value, headers).Then(func(err error) {
-			if err != nil {
-				w.cfg.Failed(kafka.Denied(err, "Write", kafka.OnTopic(topic)))
-			}
-		})
-	}
 	promise, finish := goka.NewPromiseWithFinisher()
+	if topic != w.cfg.Topic {
+		finish(nil, w.reject(&rejection{topic: topic, key: key, value: value, headers: headers}))
+		return promise
+	}
 	partition := w.partition(key)
 	if isAnswer(headers, codec.OutcomeTooLarge) {
 		key, value = codec.RejectedKey(partition), nil
@@ -173,6 +182,14 @@ func (w *Writer) partition(key string) int32 {
 	h := w.cfg.Hasher()
 	_, _ = h.Write([]byte(key)) // a hash.Hash never fails
 	return int32(h.Sum32() % uint32(w.cfg.Partitions))
+}
+
+func (w *Writer) reject(r *rejection) error {
+	o, err := w.owner(w.partition(r.key))
+	if err != nil {
+		return err
+	}
+	return o.reject(r)
 }
 
 func (w *Writer) submit(partition int32, key string, value []byte, headers goka.Headers, done func(error)) error {
@@ -219,6 +236,7 @@ func (w *Writer) Reconnect() { kafka.Reconnect(w.cfg.Client) }
 func (w *Writer) Close() error {
 	w.Release()
 	w.cancel()
+	w.rejecting.Wait()
 	err := errors.Join(w.cfg.Other.Close(), w.cfg.Client.Close())
 	w.wg.Wait()
 	return err

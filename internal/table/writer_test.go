@@ -698,9 +698,7 @@ func TestEmitErrors(t *testing.T) {
 	refused("other partition", wait(writer.EmitWithHeaders(tableTopic, keyOn(1, 1), nil, good)))
 	w.awaitAll([]*result{wait(writer.EmitWithHeaders(tableTopic, key, nil, good))})
 	w.wantExact(s, 0)
-
-	w.awaitAll([]*result{wait(writer.Emit("rlmm-rejected", "k", nil)), wait(writer.EmitWithHeaders("rlmm-rejected", "k", nil, good))})
-	wantSame(t, "other topics", []string{"rlmm-rejected", "rlmm-rejected"}, writer.cfg.Other.(*otherProducer).topics)
+	refused("rejection of a partition not owned", wait(writer.Emit(rejectedTopic, codec.RejectedKey(1), nil)))
 }
 
 // TestCloseEndsEverything: also while a batch is on its way that nobody answers. What
@@ -723,7 +721,7 @@ func TestCloseEndsEverything(t *testing.T) {
 		}
 	}
 	wantSame(t, "the store", before, s.Committed())
-	if !writer.cfg.Other.(*otherProducer).closed || !writer.cfg.Client.Closed() {
+	if !w.other.closed || !writer.cfg.Client.Closed() {
 		t.Error("something is open still")
 	}
 }
