@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/IBM/sarama"
 	"github.com/lovoo/goka"
@@ -26,7 +27,7 @@ type Manager struct {
 	cluster    *kafka.Cluster
 	unlock     func() error // frees the data folder
 	consumer   sarama.Consumer
-	emitter    *goka.Emitter
+	emitter    *emitter
 	publishing *semaphore.Weighted
 	watching   sync.WaitGroup
 	partitions int32
@@ -268,20 +269,27 @@ func (m *Manager) Shutdown() {
 	})
 }
 
-// finishUp waits for what runs, and flushes.
+// finishUp waits for what runs, and flushes. The publishes come last: a broker that says
+// nothing may keep them for minutes.
 func (m *Manager) finishUp() error {
+	m.watching.Wait()
+	return errors.Join(m.flush(), m.emitter.Finish())
+}
+
+func (m *Manager) flush() error {
 	m.reconciling.Lock()
 	defer m.reconciling.Unlock()
-	m.watching.Wait()
 	var errs []error
 	for _, p := range m.views.Load().all {
 		p.awaitEnded()
 		errs = append(errs, p.flush())
 	}
-	return errors.Join(append(errs, m.emitter.Finish())...)
+	return errors.Join(errs...)
 }
 
-// ShutdownAndFlush implements [api.TopicBasedRemoteLogMetadataManager].
+// ShutdownAndFlush implements [api.TopicBasedRemoteLogMetadataManager]. It waits for the
+// publishes under way too, whose mutations have ended: minutes, when the broker says
+// nothing and the context lets it.
 func (m *Manager) ShutdownAndFlush(ctx context.Context) error {
 	m.Shutdown()
 	select {
@@ -293,14 +301,21 @@ func (m *Manager) ShutdownAndFlush(ctx context.Context) error {
 }
 
 // Close shuts down, flushes and frees the connections and the local store: reads fail
-// from then on with ErrNotReady. It may be called more than once.
+// from then on with ErrNotReady. Publishes that a broker doesn't answer within five
+// seconds are cut, which is an error that is [api.ErrUnacknowledged]; their mutations
+// have said so. It may be called more than once.
 func (m *Manager) Close() error {
 	m.closing.Do(func() { m.closeErr = m.close() })
 	return m.closeErr
 }
 
+// publishGrace is how long Close waits for the answers to what is published.
+const publishGrace = 5 * time.Second
+
 func (m *Manager) close() error {
+	cut := time.AfterFunc(publishGrace, m.emitter.producer.cut)
 	errs := []error{m.ShutdownAndFlush(context.Background())}
+	cut.Stop()
 	m.reconciling.Lock()
 	defer m.reconciling.Unlock()
 	for _, p := range m.views.Load().all {

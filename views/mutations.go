@@ -3,6 +3,7 @@ package views
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
@@ -172,7 +173,7 @@ func (p *partition) publish(ctx context.Context, event api.RemoteLogMetadata) (a
 		}
 		if a.offset <= flight.since {
 			p.progress.land(flight)
-			return p.elsewhere(a.offset, flight.since)
+			return p.elsewhere(ctx, a.offset, flight.since)
 		}
 		return p.await(ctx, event, a.offset, flight)
 	case <-ctx.Done():
@@ -200,11 +201,30 @@ func goneError(ctx context.Context) error {
 	return nil
 }
 
+// elsewhereWait is how long elsewhere asks for the topic's end.
+const elsewhereWait = 10 * time.Second
+
+// errElsewhere says that the acknowledgement can't be believed.
+var errElsewhere = errors.New("acknowledged at an offset that was applied before")
+
 // elsewhere is what becomes of an event at an offset that was applied before it was
-// published: it lies on another topic than the one that the state was made from.
-func (p *partition) elsewhere(offset, applied int64) (api.Position, error) {
+// published: it lies on another topic than the one that the state was made from. That is
+// believed only when the topic itself shows it.
+func (p *partition) elsewhere(ctx context.Context, offset, applied int64) (api.Position, error) {
+	ctx, cancel := context.WithTimeout(ctx, elsewhereWait)
+	defer cancel()
+	_, err := p.end(ctx)
+	if err == nil {
+		err = p.sameTopic(ctx)
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx) // others may have found it out meanwhile
+	}
+	if err == nil || severity(err) != isWrong {
+		return api.NotPublished, &api.UnacknowledgedError{Op: opPublish, Err: errors.Join(errElsewhere, err)}
+	}
 	at := api.Position{MetadataPartition: p.number, Offset: offset}
-	return at, &api.TimeoutError{Position: at, Applied: applied, Err: p.truncated(applied, offset)}
+	return at, &api.TimeoutError{Position: at, Applied: applied, Err: err}
 }
 
 // errOtherEvent says that the answer isn't to the event that was published at its offset:

@@ -451,16 +451,86 @@ func TestPublishedBelowWhatIsApplied(t *testing.T) {
 			if want := (api.Position{Offset: int64(refill)}); !errors.Is(err, api.ErrTimeout) || at != want {
 				t.Errorf("%v, %v; want it at %v", at, err, want)
 			}
-			truncated := (*kafka.TruncatedError)(nil)
+			truncated, identity := (*kafka.TruncatedError)(nil), (*store.IdentityError)(nil)
+			if refill == 1 { // it ends behind what is applied, as if nothing had happened
+				if !errors.As(err, &identity) {
+					t.Errorf("%v; want that the topic is another one", err)
+				}
+				return
+			}
 			if !errors.As(err, &truncated) {
 				t.Fatal(err)
 			}
-			want := kafka.TruncatedError{Topic: rlmmtest.MetadataTopic, Applied: 1, End: int64(refill)}
+			want := kafka.TruncatedError{Topic: rlmmtest.MetadataTopic, Applied: 1, End: 1}
 			if diff := cmp.Diff(want, *truncated); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
+}
+
+// The acknowledgement says an offset that is applied, or none: a fault of the broker's, or
+// an answer to an event of before. The topic shows that it is still the one that the state
+// was made from, or can't be asked: that isn't known, and the partition stays ready.
+func TestAcknowledgementThatCannotBeBelieved(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		code   *kerr.Error
+		offset int64
+		ends   *kerr.Error // of the look at the topic's end
+	}{
+		{"a duplicate", kerr.DuplicateSequenceNumber, -1, nil},
+		{"without an offset", nil, -1, nil},
+		{"at an offset that is applied", nil, 0, nil},
+		{"while the end can't be had", nil, 0, kerr.NotLeaderForPartition},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := rlmmtest.NewCluster(t, 1)
+			c.RunProcessor()
+			m := c.ReadyManager()
+			tip := c.PartitionOn(0, 0)
+			c.PublishEvents(finished(rlmmtest.Segment(tip, 1, 0, 9))...)
+			c.WaitApplied()
+			c.WaitFor("the view has them", func() bool { caught, err := m.CaughtUp(c.Context(), tip); return caught && err == nil })
+			if tt.ends != nil {
+				c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.ListOffsets}, Topic: rlmmtest.MetadataTopic, Err: tt.ends, Count: -1})
+			}
+			answerPublish(c, tt.code, tt.offset)
+			at, err := m.AddRemoteLogSegmentMetadata(c.Context(), rlmmtest.Segment(tip, 2, 10, 19))
+			if !errors.Is(err, api.ErrUnacknowledged) || at != api.NotPublished {
+				t.Errorf("%v, %v; want it unacknowledged", at, err)
+			}
+			if err := m.Ready(); err != nil {
+				t.Error(err)
+			}
+			if _, err := mutation(c, m, rlmmtest.Segment(tip, 3, 10, 19)); err != nil {
+				t.Errorf("the next one: %v", err)
+			}
+		})
+	}
+}
+
+// answerPublish answers the next publish in the broker's place.
+func answerPublish(c *rlmmtest.Cluster, code *kerr.Error, offset int64) {
+	c.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		req := r.(*kmsg.ProduceRequest)
+		if req.Topics[0].Topic != rlmmtest.MetadataTopic {
+			c.KeepControl()
+			return nil, nil, false
+		}
+		p := kmsg.NewProduceResponseTopicPartition()
+		p.Partition, p.BaseOffset = req.Topics[0].Partitions[0].Partition, offset
+		if code != nil {
+			p.ErrorCode = code.Code
+		}
+		topic := kmsg.NewProduceResponseTopic()
+		topic.Topic, topic.Partitions = rlmmtest.MetadataTopic, append(topic.Partitions, p)
+		resp := req.ResponseKind().(*kmsg.ProduceResponse)
+		resp.Topics = append(resp.Topics, topic)
+		return resp, nil, true
+	})
 }
 
 // The metadata topic was created again and is longer than what is applied: nobody will

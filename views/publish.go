@@ -21,6 +21,9 @@ type ack struct {
 	err    error
 }
 
+// errNoOffset says that the broker took the event without saying where it lies.
+var errNoOffset = errors.New("acknowledged without an offset")
+
 // emit publishes the event; the answer always comes.
 func (m *Manager) emit(event api.RemoteLogMetadata) <-chan ack {
 	acked := make(chan ack, 1)
@@ -34,6 +37,10 @@ func (m *Manager) emit(event api.RemoteLogMetadata) <-chan ack {
 		m.publishing.Release(1)
 		if err != nil {
 			acked <- ack{err: m.publishError(err)}
+			return
+		}
+		if msg.Offset == noOffset {
+			acked <- ack{err: &api.UnacknowledgedError{Op: opPublish, Err: errNoOffset}}
 			return
 		}
 		acked <- ack{offset: msg.Offset}

@@ -109,8 +109,13 @@ type tlsDialer struct {
 	timeout time.Duration
 }
 
-// Dial is of golang.org/x/net/proxy.Dialer. The error names the broker.
+// Dial is of golang.org/x/net/proxy.Dialer.
 func (d tlsDialer) Dial(network, addr string) (net.Conn, error) {
+	return d.DialContext(context.Background(), network, addr)
+}
+
+// DialContext is Dial that ends with the context. The error names the broker.
+func (d tlsDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
@@ -119,7 +124,7 @@ func (d tlsDialer) Dial(network, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	conn, err := (&tls.Dialer{Config: cfg}).DialContext(ctx, network, addr)
 	if err != nil {
