@@ -1,11 +1,14 @@
 package views
 
 import (
+	"context"
 	"errors"
 	"io"
 	"testing"
+	"testing/synctest"
 
 	"github.com/IBM/sarama"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/tieredlog/rlmm/api"
 )
@@ -36,6 +39,45 @@ func TestFailureOfAPublish(t *testing.T) {
 			}
 			if !errors.Is(tt.want, api.ErrInvalidArgument) && !errors.Is(got, tt.err) {
 				t.Errorf("%v doesn't say why", got)
+			}
+		})
+	}
+}
+
+// As many publishes are under way as may be. A mutation that waits for one to end gives
+// up with its context, and isn't published: there is no emitter here.
+func TestMutationsWaitForTheirTurn(t *testing.T) {
+	for _, tt := range []struct{ cause, want error }{
+		{context.DeadlineExceeded, api.ErrIO},
+		{api.ErrClosed, api.ErrClosed},
+		{notAssigned(0), api.ErrNotAssigned},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &Manager{publishing: semaphore.NewWeighted(maxPublishing)}
+			if !m.publishing.TryAcquire(maxPublishing) {
+				t.Fatal("not free")
+			}
+			p := &partition{m: m, progress: newProgress(4)}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				at, err := p.publish(ctx, api.RemoteLogSegmentMetadata{})
+				if at != api.NotPublished || !errors.Is(err, tt.want) || !errors.Is(err, tt.cause) {
+					t.Errorf("%v, %v; want %v", at, err, tt.want)
+				}
+			}()
+			synctest.Wait()
+			select {
+			case <-done:
+				t.Error("it doesn't wait")
+			default:
+			}
+			cancel(tt.cause)
+			<-done
+			m.publishing.Release(maxPublishing)
+			if len(p.progress.flights) != 0 || !m.publishing.TryAcquire(maxPublishing) {
+				t.Error("it holds a place")
 			}
 		})
 	}
