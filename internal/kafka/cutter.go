@@ -13,7 +13,7 @@ type Cutter struct {
 	dialer interface {
 		DialContext(ctx context.Context, network, addr string) (net.Conn, error)
 	}
-	ctx context.Context //nolint:containedctx // of the connections
+	ctx context.Context // of the connections
 	cut context.CancelFunc
 }
 
