@@ -54,7 +54,7 @@ type recovering struct {
 	lag      *lag.Tracker
 }
 
-// newInstance ensures the topics and builds the goka processor. close frees it.
+// newInstance checks the group, ensures the topics and builds the goka processor. close frees it.
 func newInstance(ctx context.Context, p *Processor) (*instance, error) {
 	cluster, err := kafka.Connect(ctx, p.cfg.Kafka)
 	if err != nil {
@@ -74,6 +74,9 @@ func newInstance(ctx context.Context, p *Processor) (*instance, error) {
 }
 
 func (i *instance) prepare(ctx context.Context) error {
+	if err := i.cluster.CheckGroup(ctx, i.cfg.Group, i.cfg.MetadataTopic); err != nil {
+		return err
+	}
 	if err := i.ensureTopics(ctx); err != nil {
 		return err
 	}
@@ -249,9 +252,8 @@ func (i *instance) recover(ctx goka.UpdateContext, _ storage.Storage, key string
 		i.giveUp(err)
 		return err
 	}
-	if r.Kind == table.Progress && (r.TopicID != i.identity.MetadataTopicID || r.ClusterID != i.identity.ClusterID) {
-		have := store.Identity{ClusterID: r.ClusterID, MetadataTopicID: r.TopicID, TableTopicID: i.identity.TableTopicID}
-		st.identity = &store.IdentityError{Have: have, Want: i.identity}
+	if have := r.MadeFrom(i.identity); r.Names() && have != i.identity {
+		i.otherTopic(st, ctx, r.Kind, have)
 	}
 	if err := st.CheckNext(ctx.Offset()); err != nil {
 		return err
@@ -263,6 +265,19 @@ func (i *instance) recover(ctx goka.UpdateContext, _ storage.Storage, key string
 		i.log.Warn("stale record in the table", "partition", ctx.Partition(), "offset", ctx.Offset(), "source", r.Source)
 	}
 	return err
+}
+
+// otherTopic takes in a record of recovery that names another metadata topic. A fence
+// alone does no harm: our own follows it, and answers only a position.
+func (i *instance) otherTopic(st *recovering, ctx goka.UpdateContext, kind table.Kind, have store.Identity) {
+	if kind == table.Progress {
+		st.identity = &store.IdentityError{Have: have, Want: i.identity}
+		return
+	}
+	i.stats.foreign.Add(1)
+	i.log.Warn("foreign fence in the table", "error", &table.ForeignFenceError{
+		Topic: i.cfg.table(), Partition: ctx.Partition(), Offset: ctx.Offset(), Have: have, Want: i.identity,
+	})
 }
 
 func (i *instance) recovered(p int32) (*store.Store, error) {

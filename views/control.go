@@ -131,6 +131,7 @@ func (p *partition) discard() error {
 	p.ready.set(false)
 	p.target.Store(unknownTarget)
 	p.cause.Store(nil)
+	p.trust() // all of the table is read again
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.indexes.clear()

@@ -6,12 +6,15 @@ import (
 	"sync/atomic"
 )
 
-// gate is shut or open, and tells those who wait when it opens.
+// gate is shut or open, and tells those who wait when it opens. It is open when it is
+// set so and not held.
 type gate struct {
 	// period counts the openings and shuttings: it is odd while the gate is open.
 	period atomic.Uint64
 
 	mu     sync.Mutex
+	wanted bool // what it is set to
+	held   bool
 	opened chan struct{} // closed while the gate is open
 }
 
@@ -39,6 +42,27 @@ func (g *gate) whenOpen() <-chan struct{} {
 func (g *gate) set(open bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.wanted = open
+	g.move()
+}
+
+// hold keeps the gate shut, whatever it is set to, until it is held no more.
+func (g *gate) hold(held bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.held = held
+	g.move()
+}
+
+// isSet tells whether the gate is open, or would be if it weren't held.
+func (g *gate) isSet() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.wanted
+}
+
+func (g *gate) move() {
+	open := g.wanted && !g.held
 	if g.isOpen() == open {
 		return
 	}

@@ -39,6 +39,8 @@ type partition struct {
 	ready  *gate
 	target atomic.Int64
 	cause  atomic.Pointer[error]
+	// suspicion is the last fence while that is of another metadata topic; it holds ready.
+	suspicion atomic.Pointer[table.ForeignFenceError]
 	// lost rings when the partition can't go on: nobody answers who waits.
 	lost alarm
 	// lag is how far behind the metadata partition is known to be.
@@ -191,6 +193,7 @@ func (p *partition) openStore(ctx context.Context) (end int64, err error) {
 		}
 	}
 	if reset != store.ResetNone {
+		p.trust() // all of the table is read again
 		p.m.resets.Add(1)
 		p.log.Warn("local store moved aside, rebuilding it", "reason", string(reset))
 	}
@@ -233,9 +236,13 @@ func (p *partition) update(ctx context.Context, u goka.UpdateContext, key string
 		return err
 	}
 	applied, err := p.apply(r, u.Offset())
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	if r.Names() && r.MadeFrom(*p.identity.Load()) == *p.identity.Load() {
+		p.trust()
+	}
+	switch {
 	case !applied:
 		p.m.stale.Add(1)
 		p.log.Warn("stale record in the table", "offset", u.Offset(), "source", r.Source)
@@ -248,22 +255,24 @@ func (p *partition) update(ctx context.Context, u goka.UpdateContext, key string
 }
 
 // belongs returns an error for a row of a newer version, and for a record of a table that is made from another metadata
-// topic, that lacks its beginning, or that isn't the one that the store is made from.
+// topic, that lacks its beginning, or that isn't the one that the store is made from. A
+// fence of another metadata topic only makes the partition suspect.
 // Kafka's consumers go by names: when a table is deleted, created again and filled while
 // they lose sight of it, they read on in the new one, and what lies below their offset
 // there is missing. So where answers are missing the table's id is asked for.
 func (p *partition) belongs(ctx context.Context, r table.Record, offset int64) error {
 	want := *p.identity.Load()
-	told := r.Kind == table.Progress || r.Kind == table.Fence
 	if r.Kind == table.Answer {
 		// An index that isn't built yet would not notice.
 		if err := codec.CheckRowVersion(r.Value); err != nil {
 			return err
 		}
 	}
-	if told && (r.TopicID != want.MetadataTopicID || r.ClusterID != want.ClusterID) {
-		have := store.Identity{ClusterID: r.ClusterID, MetadataTopicID: r.TopicID, TableTopicID: want.TableTopicID}
-		return &store.IdentityError{Have: have, Want: want}
+	if have := r.MadeFrom(want); r.Names() && have != want {
+		if r.Kind == table.Progress {
+			return &store.IdentityError{Have: have, Want: want}
+		}
+		p.suspect(&table.ForeignFenceError{Topic: p.m.cfg.table(), Partition: p.number, Offset: offset, Have: have, Want: want})
 	}
 	if err := table.CheckFenced(r, p.m.cfg.table(), p.number, offset); err != nil {
 		return err
@@ -286,7 +295,7 @@ var errOvertaken = errors.New("the table lacks answers: compaction was faster th
 // answers, the rows come to a state that never was, with what happened last to one
 // segment and without what happened to another before.
 func (p *partition) overtaken() error {
-	if !p.ready.isOpen() {
+	if !p.ready.isSet() {
 		return nil
 	}
 	p.ready.set(false)

@@ -170,9 +170,7 @@ func (p *partition) notReady() error {
 		MetadataPartition: p.number, Assigned: true,
 		Applied: p.progress.appliedOffset(), Target: p.target.Load(),
 	}
-	if cause := p.cause.Load(); cause != nil {
-		e.Err = *cause
-	} else if p.paused.Load() {
+	if e.Err = p.why(); e.Err == nil && p.paused.Load() {
 		e.Err = &api.PausedError{MetadataPartition: p.number}
 	}
 	return e

@@ -566,7 +566,7 @@ func TestStartOnARecreatedMetadataTopic(t *testing.T) {
 		}
 		wantNeverReady[*store.IdentityError](t, c, m, tip)
 	}
-	// The fleet is refused too, but its fence tells those who run.
+	// The fleet is refused too; those who run look at the topic themselves.
 	if err := c.StartProcessor().Wait(c.Context()); err == nil || !strings.Contains(err.Error(), "rlmm reset") {
 		t.Errorf("the processor: %v", err)
 	}

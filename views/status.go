@@ -86,10 +86,7 @@ func (m *Manager) Status() api.Status {
 }
 
 func (p *partition) status() api.PartitionStatus {
-	s := api.PartitionStatus{State: api.StateRunning, Target: p.target.Load()}
-	if cause := p.cause.Load(); cause != nil {
-		s.Err = *cause
-	}
+	s := api.PartitionStatus{State: api.StateRunning, Target: p.target.Load(), Err: p.why()}
 	if looked := p.m.lookErr.Load(); s.Err == nil && looked != nil {
 		s.Err = *looked
 	}

@@ -214,7 +214,7 @@ func (l *looker) answers(ctx context.Context, name string, p *Partition, from, e
 		if row.Kind == table.Answer || row.Kind == table.Progress {
 			told, p.Applied = true, max(p.Applied, row.Source)
 		}
-		if !named && (row.Kind == table.Fence || row.Kind == table.Progress) {
+		if !named && row.Kind == table.Progress { // a fence may be of a processor that gave up
 			p.ClusterID, p.TopicID = row.ClusterID, row.TopicID
 		}
 	}

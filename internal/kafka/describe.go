@@ -113,6 +113,8 @@ type Group struct {
 	// Dead, which is one that isn't there.
 	State   string
 	Members int
+	// Topics are what the members read; none unless the group is Stable.
+	Topics []string
 	// Rights are this client's.
 	Rights Rights
 }
@@ -144,7 +146,19 @@ func (c *Cluster) Group(ctx context.Context, name string) (Group, error) {
 	if err != nil {
 		return Group{}, fmt.Errorf("describe group %s: %w", name, Denied(err, "Describe", OnGroup(name)))
 	}
-	return Group{got.State, len(got.Members), rightsOf(got.AuthorizedOperations)}, nil
+	return Group{got.State, len(got.Members), subscriptions(got), rightsOf(got.AuthorizedOperations)}, nil
+}
+
+// subscriptions are the topics that the members read, each once. What isn't a consumer's
+// it passes by.
+func subscriptions(g *sarama.GroupDescription) (topics []string) {
+	for _, m := range g.Members {
+		if member, err := m.GetMemberMetadata(); err == nil && member != nil {
+			topics = append(topics, member.Topics...)
+		}
+	}
+	slices.Sort(topics)
+	return slices.Compact(topics)
 }
 
 // FindTransactionalID returns a [DeniedError] when this client may not use the

@@ -66,3 +66,15 @@ func (e *LostHeadError) Error() string {
 
 // Unhealable marks the error.
 func (*LostHeadError) Unhealable() {}
+
+// GroupTakenError says that a group is that of another topic.
+type GroupTakenError struct{ Group, Topic, Other string }
+
+// Error names both topics and the remedy.
+func (e *GroupTakenError) Error() string {
+	return fmt.Sprintf("group %s is in use for topic %s, not for %s: give this processor another --group; if %s is of no use any more, `rlmm reset` clears table and group",
+		e.Group, e.Other, e.Topic, e.Other)
+}
+
+// Unhealable marks the error.
+func (*GroupTakenError) Unhealable() {}

@@ -2,7 +2,10 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/IBM/sarama"
 )
@@ -31,4 +34,38 @@ func (c *Cluster) CommittedOffset(ctx context.Context, group, topic string, part
 		return 0, fmt.Errorf("committed offset of group %s for %s/%d: %w", group, topic, partition, err)
 	}
 	return offset, nil
+}
+
+// CheckGroup returns a [GroupTakenError] when the group has offsets or members for another
+// topic and none for this one. Who has both is who was here before; what this client may
+// not describe it doesn't see.
+func (c *Cluster) CheckGroup(ctx context.Context, group, topic string) error {
+	topics, err := c.committedTopics(ctx, group)
+	if err != nil || slices.Contains(topics, topic) {
+		return err
+	}
+	now, err := c.Group(ctx, group)
+	if err != nil {
+		return err
+	}
+	topics = append(topics, now.Topics...)
+	if len(topics) == 0 || slices.Contains(topics, topic) {
+		return nil
+	}
+	return &GroupTakenError{Group: group, Topic: topic, Other: topics[0]}
+}
+
+// committedTopics are the topics that the group has committed offsets for, sorted; none
+// when there is no such group.
+func (c *Cluster) committedTopics(ctx context.Context, group string) ([]string, error) {
+	answer, err := call(ctx, func() (*sarama.OffsetFetchResponse, error) {
+		return c.admin.ListConsumerGroupOffsets(group, nil)
+	})
+	if errors.Is(err, sarama.ErrGroupIDNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("committed offsets of group %s: %w", group, Denied(err, "Read", OnGroup(group)))
+	}
+	return slices.Sorted(maps.Keys(answer.Blocks)), nil
 }
