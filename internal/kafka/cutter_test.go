@@ -12,7 +12,7 @@ func TestCutter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer silent.Close() //nolint:errcheck // the test is over
+	defer silent.Close()
 	accepted := make(chan net.Conn, 3)
 	go func() {
 		for conn, err := silent.Accept(); err == nil; conn, err = silent.Accept() {
@@ -37,7 +37,7 @@ func TestCutter(t *testing.T) {
 			failed := make(chan error, 1)
 			go func() { failed <- use() }()
 			conn := <-accepted
-			defer conn.Close() //nolint:errcheck // as above
+			defer conn.Close()
 			cutter.Cut()
 			if err := <-failed; err == nil || !cutter.IsCut() {
 				t.Errorf("%v, want that it is cut", err)
