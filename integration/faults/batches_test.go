@@ -116,12 +116,14 @@ func TestTooFewReplicasLoseNothing(t *testing.T) {
 }
 
 // awaitStandstill waits until nothing is written to the table for seconds, while the load
-// goes on.
+// goes on. Nothing can be written to a partition without a leader either.
 func (w *world) awaitStandstill() {
 	w.t.Helper()
 	ends := func() (sum int64) {
 		for p := range int32(partitions) {
-			sum += w.end(w.table(), p)
+			if end, err := w.client.GetOffset(w.table(), p, sarama.OffsetNewest); err == nil {
+				sum += end
+			}
 		}
 		return sum
 	}
@@ -255,9 +257,10 @@ func (w *world) createTable() {
 	for _, spec := range []kafka.TopicSpec{
 		kafka.TableTopic(w.table(), partitions, 3, 2, limit), kafka.RejectedTopic(w.group+"-rejected", 3, 2, limit),
 	} {
-		if _, err := cluster.Ensure(w.t.Context(), spec, true); err != nil {
-			w.t.Fatal(err)
-		}
+		w.await(spec.Name+" is there, and each broker knows it", func() bool {
+			_, err := cluster.Ensure(w.t.Context(), spec, true)
+			return err == nil
+		})
 	}
 }
 
