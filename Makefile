@@ -20,7 +20,7 @@ export VERSION
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev test race integration soak fuzz bench bench-peer bench-peer-quick fmt fmt-check lint vuln up down clean
+.PHONY: help build dev test race integration faults soak fuzz bench bench-peer bench-peer-quick fmt fmt-check lint vuln up down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,7 +41,13 @@ race: ## run them with the race detector (needs a C compiler)
 # else on a broker that the tests start themselves (needs Java 17 and Maven).
 integration: export KAFKA_BOOTSTRAP_SERVERS ?= $(shell docker compose port kafka 9092 2>/dev/null | grep -E ':[1-9][0-9]*$$')
 integration: ## run the tests against a real Apache Kafka
-	go test -tags integration -count=1 -timeout 60m ./integration/...
+	go test -tags integration -count=1 -timeout 30m $$(go list -tags integration ./integration/... | grep -v /integration/faults)
+
+# Each test makes trouble for RLMM_FAULT_SECONDS (30), so all of them take about an hour. FAULTS
+# is a pattern of those to run. Those of disks mount a tmpfs: run them as root.
+FAULTS ?= .
+faults: ## break the fleet and its views on a real Apache Kafka, one way after the other
+	go test -tags integration -count=1 -timeout 120m -run '$(FAULTS)' ./integration/faults
 
 # A fleet and its views under every fault at random, on a broker that the test starts; what
 # came out goes to soak.json. RLMM_SEED makes the same faults again.
