@@ -46,7 +46,7 @@ func TestCloseWhileAPublishHangs(t *testing.T) {
 	for n := range 20 {
 		mutations.Go(func() {
 			_, err := m.AddRemoteLogSegmentMetadata(ctx, rlmmtest.Segment(c.PartitionOn(int32(n%2), 0), n+1, 0, 9))
-			if !errors.Is(err, api.ErrUnacknowledged) {
+			if !errors.Is(err, api.ErrUnacknowledged) && !errors.Is(err, api.ErrIO) { // some haven't begun to publish
 				t.Errorf("a mutation: %v", err)
 			}
 		})
