@@ -265,13 +265,16 @@ func TestStaleRefusal(t *testing.T) {
 	wantSegment(t, m, s.Partition(), 0, 5, s.ID.ID)
 }
 
+// publishPatience is longer than to publish takes, on a busy machine too.
+const publishPatience = 3 * time.Second
+
 // Nobody processes: the event is published, and the wait ends.
 func TestMutationWithoutAFleet(t *testing.T) {
 	t.Parallel()
 	c := rlmmtest.NewCluster(t, 1)
 	c.CreateTopics()
 	tip := c.PartitionOn(0, 0)
-	hasty := c.ReadyManager(func(cfg *views.Config) { cfg.ConsumeWait = 50 * time.Millisecond })
+	hasty := c.ReadyManager(func(cfg *views.Config) { cfg.ConsumeWait = publishPatience })
 	m := c.ReadyManager()
 	wantTimeout := func(t *testing.T, at api.Position, err error, offset int64, cause error) {
 		t.Helper()
@@ -284,7 +287,7 @@ func TestMutationWithoutAFleet(t *testing.T) {
 	at, err := mutation(c, hasty, rlmmtest.Segment(tip, 1, 0, 9))
 	wantTimeout(t, at, err, 0, api.ErrNoProgress)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), publishPatience)
 	defer cancel()
 	at, err = m.AddRemoteLogSegmentMetadata(ctx, rlmmtest.Segment(tip, 2, 0, 9))
 	wantTimeout(t, at, err, 1, context.DeadlineExceeded)
