@@ -5,11 +5,13 @@
 GOFUMPT_VERSION := v0.12.0
 GOLANGCI_LINT_VERSION := v2.15.0
 GOVULNCHECK_VERSION := v1.9.0
+CYCLONEDX_VERSION := v1.10.0
 
 TOOLS := $(CURDIR)/bin/tools
 GOFUMPT := $(TOOLS)/gofumpt-$(GOFUMPT_VERSION)/gofumpt
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 GOVULNCHECK := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
+CYCLONEDX := $(TOOLS)/cyclonedx-gomod-$(CYCLONEDX_VERSION)/cyclonedx-gomod
 
 # What the binary calls itself. Left empty outside a git clone; the binary then falls back on
 # what the Go toolchain recorded in it.
@@ -20,7 +22,7 @@ export VERSION
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev test race integration faults soak fuzz bench bench-peer bench-peer-quick fmt fmt-check lint vuln up down clean
+.PHONY: help build release dev test deploy-test race integration faults soak fuzz bench bench-peer bench-peer-quick fmt fmt-check lint vuln up down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -28,11 +30,27 @@ help: ## list the targets
 build: ## build bin/rlmm
 	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/rlmm ./cmd/rlmm
 
+# For each platform: the binary and its bill of materials. The same commit gives the same binaries.
+RELEASES := linux-amd64 linux-arm64
+release: $(RELEASES:%=dist/rlmm-%) $(RELEASES:%=dist/rlmm-%.cdx.json) ## build the released binaries, their checksums and SBOMs into dist
+	cd dist && sha256sum $(RELEASES:%=rlmm-%) $(RELEASES:%=rlmm-%.cdx.json) >SHA256SUMS
+
+.PHONY: $(RELEASES:%=dist/rlmm-%)
+$(RELEASES:%=dist/rlmm-%): dist/rlmm-linux-%:
+	CGO_ENABLED=0 GOOS=linux GOARCH=$* go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/rlmm
+
+dist/%.cdx.json: dist/% $(CYCLONEDX)
+	$(CYCLONEDX) bin -json -std -licenses -output $@ $<
+
 dev: ## run everything in one process, on an embedded broker
 	go run ./cmd/rlmm dev
 
 test: ## run the hermetic tests
 	go test ./...
+
+# In a module of its own, for Helm's library is large. Needs systemd-analyze.
+deploy-test: ## run the tests of the Helm chart and the systemd units
+	cd deploy/test && go test ./...
 
 race: ## run them with the race detector (needs a C compiler)
 	go test -race ./...
@@ -86,6 +104,7 @@ fmt-check: $(GOFUMPT) ## fail when `make fmt` would change a file
 
 lint: $(GOLANGCI_LINT) ## run the linters
 	$(GOLANGCI_LINT) run --allow-parallel-runners ./...
+	cd deploy/test && $(GOLANGCI_LINT) run --allow-parallel-runners ./...
 
 vuln: $(GOVULNCHECK) ## look for known vulnerabilities in what the code calls
 	$(GOVULNCHECK) ./...
@@ -97,7 +116,7 @@ down: ## stop them; their volumes stay
 	docker compose down
 
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin dist
 
 $(GOFUMPT):
 	GOBIN=$(@D) go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
@@ -107,3 +126,6 @@ $(GOLANGCI_LINT):
 
 $(GOVULNCHECK):
 	GOBIN=$(@D) go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+
+$(CYCLONEDX):
+	GOBIN=$(@D) go install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX_VERSION)

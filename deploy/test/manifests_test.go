@@ -189,20 +189,24 @@ func TestArgumentsParse(t *testing.T) {
 	})
 }
 
-// strimzi are the keys of the secrets that Strimzi's user operator and cluster operator make.
-var strimzi = map[string]string{
-	"user/sasl.jaas.config": `org.apache.kafka.common.security.scram.ScramLoginModule required username="rlmm" password="p";`,
-	"user/password":         "p",
-	"user/user.crt":         certificate,
-	"user/user.key":         key,
-	"trust/ca.crt":          certificate,
+// strimzi are the secrets that Strimzi's user operator and cluster operator make.
+func strimzi(t *testing.T) map[string]string {
+	t.Helper()
+	certificate, key := keyPair(t)
+	return map[string]string{
+		"user/sasl.jaas.config": `org.apache.kafka.common.security.scram.ScramLoginModule required username="rlmm" password="p";`,
+		"user/password":         "p",
+		"user/user.crt":         certificate,
+		"user/user.key":         key,
+		"trust/ca.crt":          certificate,
+	}
 }
 
 // rlmm takes the properties that a variant makes, with the secrets where the pod has them.
 func TestPropertiesAreTaken(t *testing.T) {
 	each(t, func(t *testing.T, objects map[string]runtime.Object) {
 		dir := t.TempDir()
-		for name, content := range strimzi {
+		for name, content := range strimzi(t) {
 			write(t, filepath.Join(dir, name), content)
 		}
 		properties := objects["ConfigMap/prod-rlmm"].(*corev1.ConfigMap).Data["rlmm.properties"]

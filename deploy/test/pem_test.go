@@ -1,22 +1,35 @@
 package deploytest
 
-// A certificate and its key, made for these tests alone.
-const (
-	certificate = `-----BEGIN CERTIFICATE-----
-MIIBdTCCARugAwIBAgIULT2eI/J40ln2XP61OUvtTFzv+FwwCgYIKoZIzj0EAwIw
-DzENMAsGA1UEAwwEcmxtbTAgFw0yNjExMzAxNzA1MzFaGA8yMTI2MTEwNjE3MDUz
-MVowDzENMAsGA1UEAwwEcmxtbTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABGnt
-D/Ds73qEBC6NI7o6FZAvMY5OamCyqrbmo6Jo0865tUhDWcRsTkW8YUZ4fbBQ1tMJ
-5WtakF7uIUAw/DBO2hajUzBRMB0GA1UdDgQWBBQtFqYFTToFyuqq21Lqfjt5ip/r
-tzAfBgNVHSMEGDAWgBQtFqYFTToFyuqq21Lqfjt5ip/rtzAPBgNVHRMBAf8EBTAD
-AQH/MAoGCCqGSM49BAMCA0gAMEUCIH4VJ4EawnkNogQ7kNCHxTSL+Xd5XD7b7iyg
-Ws90IQKDAiEApssT81+p7f1tPKyEY+nLDxT3ggNdUOCH1dl4/ZzbVb4=
------END CERTIFICATE-----
-`
-	key = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgCCB4BOim73Gt+1r7
-WZO8IKAD0a0xetx/KMB9yinmPFuhRANCAARp7Q/w7O96hAQujSO6OhWQLzGOTmpg
-sqq25qOiaNPOubVIQ1nEbE5FvGFGeH2wUNbTCeVrWpBe7iFAMPwwTtoW
------END PRIVATE KEY-----
-`
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"testing"
+	"time"
 )
+
+// keyPair returns a certificate that signed itself, and its key, both PEM.
+func keyPair(t *testing.T) (certificate, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true}
+	der, err := x509.CreateCertificate(rand.Reader, of, of, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encode("CERTIFICATE", der), encode("PRIVATE KEY", secret)
+}
+
+func encode(kind string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}

@@ -44,15 +44,15 @@ func TestMakeTargetsExist(t *testing.T) {
 
 // Only the Makefile names the version of a tool, and only in a variable.
 func TestToolVersionsInOnePlace(t *testing.T) {
-	const tool = `((?:gofumpt|golangci-lint|govulncheck)@\S+)`
+	const tool = `((?:gofumpt|golangci-lint|govulncheck|cyclonedx-gomod)@\S+)`
 	for _, name := range append(speaking(t), ".golangci.yml") {
 		for _, mention := range groups(tool, read(t, name)) {
 			t.Errorf("%s names %s; the Makefile has the versions", name, mention)
 		}
 	}
 	mentions := groups(tool, read(t, "Makefile"))
-	if len(mentions) != 3 {
-		t.Errorf("Makefile: installs %q, want three tools", mentions)
+	if len(mentions) != 4 {
+		t.Errorf("Makefile: installs %q, want four tools", mentions)
 	}
 	for _, mention := range mentions {
 		if !strings.Contains(mention, "@$(") {
