@@ -39,8 +39,9 @@ release: $(RELEASES:%=dist/rlmm-%) $(RELEASES:%=dist/rlmm-%.cdx.json) ## build t
 $(RELEASES:%=dist/rlmm-%): dist/rlmm-linux-%:
 	CGO_ENABLED=0 GOOS=linux GOARCH=$* go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/rlmm
 
-dist/%.cdx.json: dist/% $(CYCLONEDX)
-	$(CYCLONEDX) bin -json -std -licenses -output $@ $<
+# Of the sources for that platform: they know the licences, which a binary doesn't.
+dist/rlmm-linux-%.cdx.json: dist/rlmm-linux-% $(CYCLONEDX)
+	CGO_ENABLED=0 GOOS=linux GOARCH=$* $(CYCLONEDX) app -json -std -licenses -main cmd/rlmm -output $@ .
 
 dev: ## run everything in one process, on an embedded broker
 	go run ./cmd/rlmm dev
