@@ -1,5 +1,9 @@
 {{- define "rlmm.name" -}}
-{{- if contains "rlmm" .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-rlmm{{ end | trunc 40 | trimSuffix "-" }}
+{{- $name := .Release.Name }}
+{{- if not (contains "rlmm" $name) }}
+{{- $name = printf "%s-rlmm" $name }}
+{{- end }}
+{{- $name | trunc 40 | trimSuffix "-" }}
 {{- end }}
 
 {{- /* The labels that select a component; never to be changed. Takes root and verb. */}}
