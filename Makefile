@@ -30,7 +30,7 @@ help: ## list the targets
 build: ## build bin/rlmm
 	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/rlmm ./cmd/rlmm
 
-# For each platform: the binary and its bill of materials. The same commit gives the same binaries.
+# For each platform: the binary and its bill of materials.
 RELEASES := linux-amd64 linux-arm64
 release: $(RELEASES:%=dist/rlmm-%) $(RELEASES:%=dist/rlmm-%.cdx.json) ## build the released binaries, their checksums and SBOMs into dist
 	cd dist && sha256sum $(RELEASES:%=rlmm-%) $(RELEASES:%=rlmm-%.cdx.json) >SHA256SUMS
