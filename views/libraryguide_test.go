@@ -11,7 +11,7 @@ import (
 )
 
 // The functions below are the code of docs/library.md, which a test compares. They are
-// compiled, not run: Example runs the same calls.
+// compiled, not run: Example runs those that open, add and close.
 var _ = []any{openManager, assignPartitions, addSegment, worthRetry, stopManager}
 
 func openManager(ctx context.Context, bootstrap []string, dir string) (*views.Manager, error) {

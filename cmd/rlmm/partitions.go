@@ -25,11 +25,7 @@ func newPartitions() *cobra.Command {
 			if err := o.validate(); err != nil {
 				return err
 			}
-			found, err := f.collectTopic(cmd, args)
-			if err != nil {
-				return err
-			}
-			return printRows(cmd.OutOrStdout(), o, partitionColumns, partitionsOf(found))
+			return printFound(cmd, args, &f, o, partitionColumns, partitionsOf)
 		},
 	}
 	f.add(cmd)

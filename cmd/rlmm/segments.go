@@ -38,11 +38,7 @@ func newSegments() *cobra.Command {
 			if err := errors.Join(o.validate(), filter.validate()); err != nil {
 				return err
 			}
-			found, err := f.collectTopic(cmd, args)
-			if err != nil {
-				return err
-			}
-			return printRows(cmd.OutOrStdout(), o, segmentColumns, filter.segmentsOf(found))
+			return printFound(cmd, args, &f, o, segmentColumns, filter.segmentsOf)
 		},
 	}
 	f.add(cmd)

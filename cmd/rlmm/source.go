@@ -108,6 +108,15 @@ func (f *sourceFlags) collectTopic(cmd *cobra.Command, args []string) ([]source.
 	return found, err
 }
 
+// printFound prints what rowsOf makes of the partitions that collectTopic reads.
+func printFound[T any](cmd *cobra.Command, args []string, f *sourceFlags, o outputFlags, columns []column[T], rowsOf func([]source.Partition) []T) error {
+	found, err := f.collectTopic(cmd, args)
+	if err != nil {
+		return err
+	}
+	return printRows(cmd.OutOrStdout(), o, columns, rowsOf(found))
+}
+
 // completionTime bounds how long a shell waits for names.
 const completionTime = 3 * time.Second
 

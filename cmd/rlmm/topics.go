@@ -23,11 +23,7 @@ func newTopics() *cobra.Command {
 			if err := o.validate(); err != nil {
 				return err
 			}
-			found, err := f.collectTopic(cmd, args)
-			if err != nil {
-				return err
-			}
-			return printRows(cmd.OutOrStdout(), o, topicColumns, topicsOf(found))
+			return printFound(cmd, args, &f, o, topicColumns, topicsOf)
 		},
 	}
 	f.add(cmd)

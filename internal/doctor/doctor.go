@@ -83,9 +83,6 @@ type Want struct {
 	Replication int
 }
 
-// rejectedOf is the topic of a group's rejected events.
-func rejectedOf(group string) string { return group + "-rejected" }
-
 func finding(check string, severity Severity, remedy, format string, args ...any) []Finding {
 	return []Finding{{check, severity, fmt.Sprintf(format, args...), remedy}}
 }

@@ -76,7 +76,7 @@ func (l *looker) topics(ctx context.Context) error {
 	}{
 		{l.want.Topic, &l.facts.Metadata},
 		{table.TopicOf(l.want.Group), &l.facts.Table},
-		{rejectedOf(l.want.Group), &l.facts.Rejected},
+		{table.RejectedOf(l.want.Group), &l.facts.Rejected},
 	} {
 		var err error
 		if *t.into, err = l.topic(ctx, t.name); err != nil {
