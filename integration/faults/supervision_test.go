@@ -94,7 +94,7 @@ func TestMissingRightsAreNamed(t *testing.T) {
 		missing []kafkatest.Right
 		want    string
 	}{
-		{g.needed(), "Describe on topic " + g.topic + " is denied"},
+		{g.needed(), "Read on group " + g.group + " is denied"}, // the first that is asked for
 		{[]kafkatest.Right{on(kadm.OpRead, g.topic)}, "Read on topic " + g.topic + " is denied"},
 		{[]kafkatest.Right{on(kadm.OpDescribeConfigs, g.topic)}, "DescribeConfigs on topic " + g.topic + " is denied"},
 		{[]kafkatest.Right{on(kadm.OpRead, g.table())}, "Read on topic " + g.table() + " is denied"},
