@@ -71,13 +71,18 @@ type LeaderEpochs struct {
 // NewLeaderEpochs copies and sorts the entries. Of two entries with one epoch the
 // later one in the arguments stays, as in Kafka's map.
 func NewLeaderEpochs(entries ...EpochOffset) LeaderEpochs {
+	if len(entries) == 1 { // nearly always, and inlined
+		return LeaderEpochs{epoch: entries[0].LeaderEpoch, offset: entries[0].Offset, some: true}
+	}
+	return severalEpochs(entries)
+}
+
+func severalEpochs(entries []EpochOffset) LeaderEpochs {
 	if len(entries) == 0 {
 		return LeaderEpochs{}
 	}
-	if len(entries) > 1 {
-		entries = ascending(entries)
-	}
-	l := LeaderEpochs{epoch: entries[0].LeaderEpoch, offset: entries[0].Offset, some: true}
+	entries = ascending(entries)
+	l := NewLeaderEpochs(entries[0])
 	if len(entries) > 1 {
 		l.rest = slices.Clone(entries[1:])
 	}

@@ -54,6 +54,17 @@ func BenchmarkManagerQueries(b *testing.B) {
 			size, err := m.RemoteLogSize(ctx, many, rand.Int32N(100))
 			return size > 0, err
 		},
+		"iterate": func() (bool, error) {
+			n, sum := 0, int64(0)
+			for s, err := range m.Segments(ctx, one, nil) {
+				if err != nil {
+					return false, err
+				}
+				sum += s.EndOffset + int64(s.LeaderEpochs.At(0).LeaderEpoch) + int64(s.ID.ID[15])
+				n++
+			}
+			return n == benchSegments && sum > 0, nil
+		},
 		"list": func() (bool, error) {
 			all, err := m.ListRemoteLogSegments(ctx, one)
 			return len(all) == benchSegments, err

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"sync/atomic"
 
-	"github.com/puzpuzpuz/xsync/v4"
 	"github.com/syndtr/goleveldb/leveldb"
 
 	"github.com/tieredlog/rlmm/api"
@@ -23,29 +22,31 @@ type identity struct {
 
 func identityOf(tip api.TopicIdPartition) identity { return identity{tip.TopicID, tip.Partition} }
 
-// indexed is an index in memory, and whether it was asked since the last trim.
+// indexed is an index in memory, of what, and whether it was asked since the last trim.
 type indexed struct {
 	*index.Partition
+	of   identity
+	hash uint32
 	used atomic.Bool
 }
 
 // indexes are the indexes of one metadata partition's user partitions. Each is built
-// from the rows when it is first asked for. Look-ups take no lock.
-type indexes struct {
-	byPartition *xsync.Map[identity, *indexed]
-}
+// from the rows when it is first asked for. Look-ups take no lock; all else is for one
+// goroutine at a time.
+type indexes struct{ byPartition *lookup }
 
-func newIndexes() indexes { return indexes{xsync.NewMap[identity, *indexed]()} }
+func newIndexes() indexes { return indexes{newLookup()} }
 
-func (x *indexes) get(id identity) (*index.Partition, bool) {
-	i, ok := x.byPartition.Load(id)
-	if !ok {
-		return nil, false
+// get returns nil when there is no index of the user partition, whose hash it is given.
+func (x *indexes) get(hash uint32, tip *api.TopicIdPartition) *index.Partition {
+	i := x.byPartition.get(hash, tip)
+	if i == nil {
+		return nil
 	}
 	if !i.used.Load() {
 		i.used.Store(true)
 	}
-	return i.Partition, true
+	return i.Partition
 }
 
 // change keeps the index up to date, if there is one.
@@ -57,8 +58,9 @@ func (x *indexes) change(c store.Change) error {
 	if err != nil {
 		return err
 	}
-	i, ok := x.byPartition.Load(identityOf(key.ID.TopicIdPartition))
-	if !ok {
+	tip := key.ID.TopicIdPartition
+	i := x.byPartition.get(codec.PartitionHash(&tip), &tip)
+	if i == nil {
 		return nil
 	}
 	if c.Value == nil {
@@ -75,7 +77,7 @@ func (x *indexes) change(c store.Change) error {
 // build makes the index of a partition from the rows on disk. A partition without
 // rows gets none: anybody can ask for any number of those.
 func (x *indexes) build(s *store.Store, tip api.TopicIdPartition) (*index.Partition, error) {
-	built, rows := &indexed{Partition: index.New()}, 0
+	built, rows := &indexed{Partition: index.New(), of: identityOf(tip), hash: codec.PartitionHash(&tip)}, 0
 	start, limit := codec.PartitionRange(tip)
 	for r, err := range s.Rows(start, limit) {
 		if err != nil {
@@ -90,7 +92,7 @@ func (x *indexes) build(s *store.Store, tip api.TopicIdPartition) (*index.Partit
 	}
 	if rows > 0 {
 		built.used.Store(true)
-		x.byPartition.Store(identityOf(tip), built)
+		x.byPartition.put(built)
 	}
 	return built.Partition, nil
 }
@@ -99,34 +101,33 @@ func (x *indexes) build(s *store.Store, tip api.TopicIdPartition) (*index.Partit
 // limit segments in all.
 func (x *indexes) trim(limit int64) {
 	var total int64
-	for _, i := range x.byPartition.Range {
-		total += i.segments()
+	x.byPartition.all(func(i *indexed) { total += i.segments() })
+	if total <= limit {
+		return
 	}
-	for id, i := range x.byPartition.Range {
-		if total <= limit {
-			return
+	x.byPartition.remove(func(i *indexed) bool {
+		if total <= limit || i.used.Swap(false) {
+			return false
 		}
-		if !i.used.Swap(false) {
-			x.byPartition.Delete(id)
-			total -= i.segments()
-		}
-	}
+		total -= i.segments()
+		return true
+	})
 }
 
 func (i *indexed) segments() int64 { return int64(i.Snapshot().ListRemoteLogSegments().Len()) }
 
-func (x *indexes) clear() { x.byPartition.Clear() }
+func (x *indexes) clear() { x.byPartition.clear() }
 
-// snapshot returns the present state of a user partition.
-func (p *partition) snapshot(tip api.TopicIdPartition) (*index.Snapshot, error) {
+// snapshot returns the present state of a user partition, whose hash it is given.
+func (p *partition) snapshot(hash uint32, tip *api.TopicIdPartition) (*index.Snapshot, error) {
 	period, open := p.ready.enter()
 	if !open {
 		return nil, p.notReady()
 	}
-	i, ok := p.indexes.get(identityOf(tip))
-	if !ok {
+	i := p.indexes.get(hash, tip)
+	if i == nil {
 		var err error
-		if i, err = p.buildIndex(tip); err != nil {
+		if i, err = p.buildIndex(*tip); err != nil {
 			return nil, err
 		}
 	}
@@ -140,7 +141,7 @@ func (p *partition) snapshot(tip api.TopicIdPartition) (*index.Snapshot, error) 
 func (p *partition) buildIndex(tip api.TopicIdPartition) (*index.Partition, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i, ok := p.indexes.get(identityOf(tip)); ok {
+	if i := p.indexes.get(codec.PartitionHash(&tip), &tip); i != nil {
 		return i, nil
 	}
 	if p.store == nil || !p.ready.isOpen() {

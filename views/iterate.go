@@ -24,7 +24,7 @@ func (m *Manager) SegmentsByEpoch(_ context.Context, tip api.TopicIdPartition, l
 
 func (m *Manager) iterate(tip api.TopicIdPartition, after *api.SegmentCursor, list func(*index.Snapshot) index.List) iter.Seq2[api.RemoteLogSegmentMetadata, error] {
 	return func(yield func(api.RemoteLogSegmentMetadata, error) bool) {
-		s, err := m.snapshot(tip)
+		s, err := m.snapshot(&tip)
 		if err != nil {
 			yield(api.RemoteLogSegmentMetadata{}, err)
 			return

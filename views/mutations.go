@@ -40,7 +40,8 @@ func (m *Manager) mutate(ctx context.Context, event api.RemoteLogMetadata) (api.
 	if m.ctx.Err() != nil {
 		return api.NotPublished, api.ErrClosed
 	}
-	p, err := m.partitionFor(event.Partition())
+	tip := event.Partition()
+	p, _, err := m.partitionFor(&tip)
 	if err != nil {
 		return api.NotPublished, err
 	}

@@ -27,7 +27,7 @@ func (m *Manager) find(tip api.TopicIdPartition, offset int64, search func(*inde
 	if offset < 0 {
 		return api.RemoteLogSegmentMetadata{}, false, &api.InvalidArgumentError{Field: "offset", Reason: fmt.Sprintf("must not be negative: %d", offset)}
 	}
-	s, err := m.snapshot(tip)
+	s, err := m.snapshot(&tip)
 	if err != nil {
 		return api.RemoteLogSegmentMetadata{}, false, err
 	}
@@ -40,21 +40,21 @@ func (m *Manager) find(tip api.TopicIdPartition, offset int64, search func(*inde
 
 // HighestOffsetForEpoch implements [api.RemoteLogMetadataManager]; see [Bounds].
 func (m *Manager) HighestOffsetForEpoch(_ context.Context, tip api.TopicIdPartition, leaderEpoch int32) (int64, bool, error) {
-	s, err := m.snapshot(tip)
+	s, err := m.snapshot(&tip)
 	if err != nil {
 		return 0, false, err
 	}
-	highest := s.HighestOffsetForEpoch
 	if m.cfg.HighestOffsetBounds == BoundsEpoch {
-		highest = s.BoundedHighestOffsetForEpoch
+		offset, ok := s.BoundedHighestOffsetForEpoch(leaderEpoch)
+		return offset, ok, nil
 	}
-	offset, ok := highest(leaderEpoch)
+	offset, ok := s.HighestOffsetForEpoch(leaderEpoch)
 	return offset, ok, nil
 }
 
 // ListRemoteLogSegments implements [api.RemoteLogMetadataManager].
 func (m *Manager) ListRemoteLogSegments(_ context.Context, tip api.TopicIdPartition) ([]api.RemoteLogSegmentMetadata, error) {
-	s, err := m.snapshot(tip)
+	s, err := m.snapshot(&tip)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (m *Manager) ListRemoteLogSegments(_ context.Context, tip api.TopicIdPartit
 
 // ListRemoteLogSegmentsByEpoch implements [api.RemoteLogMetadataManager].
 func (m *Manager) ListRemoteLogSegmentsByEpoch(_ context.Context, tip api.TopicIdPartition, leaderEpoch int32) ([]api.RemoteLogSegmentMetadata, error) {
-	s, err := m.snapshot(tip)
+	s, err := m.snapshot(&tip)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (m *Manager) ListRemoteLogSegmentsByEpoch(_ context.Context, tip api.TopicI
 
 // RemoteLogSize implements [api.RemoteLogMetadataManager].
 func (m *Manager) RemoteLogSize(_ context.Context, tip api.TopicIdPartition, leaderEpoch int32) (int64, error) {
-	s, err := m.snapshot(tip)
+	s, err := m.snapshot(&tip)
 	if err != nil {
 		return 0, err
 	}
@@ -98,25 +98,26 @@ func (m *Manager) IsReady(_ context.Context, tip api.TopicIdPartition) bool {
 }
 
 // snapshot returns the present state of the user partition, if reads may see it.
-func (m *Manager) snapshot(tip api.TopicIdPartition) (*index.Snapshot, error) {
-	p, err := m.partitionFor(tip)
+func (m *Manager) snapshot(tip *api.TopicIdPartition) (*index.Snapshot, error) {
+	p, hash, err := m.partitionFor(tip)
 	if err != nil {
 		return nil, err
 	}
-	return p.snapshot(tip)
+	return p.snapshot(hash, tip)
 }
 
-// partitionFor returns the view that holds the user partition.
-func (m *Manager) partitionFor(tip api.TopicIdPartition) (*partition, error) {
-	if err := tip.Validate(); err != nil {
-		return nil, err
+// partitionFor returns the view that holds the user partition, and the partition's hash.
+func (m *Manager) partitionFor(tip *api.TopicIdPartition) (*partition, uint32, error) {
+	if tip.TopicID.IsZero() || tip.Partition < 0 { // a call would copy it
+		return nil, 0, tip.Validate()
 	}
-	number := m.partitionOf(tip)
+	hash := codec.PartitionHash(tip)
+	number := codec.PartitionOfHash(hash, m.partitions)
 	p, ok := m.assigned(number)
 	if !ok {
-		return nil, notAssigned(number)
+		return nil, 0, notAssigned(number)
 	}
-	return p, nil
+	return p, hash, nil
 }
 
 func notAssigned(number int32) error {

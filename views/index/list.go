@@ -15,9 +15,10 @@ func (l List) All(yield func(*Segment) bool) { l.segments.all(yield) }
 // Metadata returns the segments as the contract describes them, in order; empty, not
 // nil, when there is none. The slice is the caller's.
 func (l List) Metadata() []api.RemoteLogSegmentMetadata {
-	all := make([]api.RemoteLogSegmentMetadata, 0, l.Len())
+	all, n := make([]api.RemoteLogSegmentMetadata, l.Len()), 0
 	for s := range l.All {
-		all = append(all, s.Metadata())
+		s.describe(&all[n])
+		n++
 	}
 	return all
 }

@@ -51,20 +51,25 @@ func newSegment(row *codec.Row, common *rest) *Segment {
 }
 
 // Metadata returns the segment as the contract describes it.
-func (s *Segment) Metadata() api.RemoteLogSegmentMetadata {
-	return api.RemoteLogSegmentMetadata{
-		ID:          api.RemoteLogSegmentID{TopicIdPartition: s.rest.partition, ID: s.id},
-		StartOffset: s.start, EndOffset: s.end, MaxTimestampMs: s.maxTimestamp, BrokerID: s.broker,
-		EventTimestampMs: s.eventTimestamp, SegmentSizeInBytes: s.size, LeaderEpochs: s.leaderEpochs(),
-		CustomMetadata: s.rest.custom, State: s.state, TxnIndexEmpty: s.txnIndexEmpty,
-	}
+func (s *Segment) Metadata() (m api.RemoteLogSegmentMetadata) {
+	s.describe(&m)
+	return m
 }
 
-func (s *Segment) leaderEpochs() api.LeaderEpochs {
+// describe writes all fields of m, each to where it is wanted: lists are made of these, and
+// a copy of the whole costs as much as all else.
+func (s *Segment) describe(m *api.RemoteLogSegmentMetadata) {
+	m.ID.TopicIdPartition, m.ID.ID = s.rest.partition, s.id
+	m.StartOffset, m.EndOffset = s.start, s.end
+	m.MaxTimestampMs, m.EventTimestampMs = s.maxTimestamp, s.eventTimestamp
+	m.BrokerID, m.SegmentSizeInBytes = s.broker, s.size
 	if s.plain {
-		return api.NewLeaderEpochs(api.EpochOffset{LeaderEpoch: s.epoch, Offset: s.start})
+		m.LeaderEpochs = api.NewLeaderEpochs(api.EpochOffset{LeaderEpoch: s.epoch, Offset: s.start})
+	} else {
+		m.LeaderEpochs = s.rest.epochs
 	}
-	return s.rest.epochs
+	m.CustomMetadata = s.rest.custom
+	m.State, m.TxnIndexEmpty = s.state, s.txnIndexEmpty
 }
 
 // ID returns the segment's id within its partition.

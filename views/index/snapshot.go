@@ -139,14 +139,33 @@ func (s *Snapshot) finishedIn(number int32) *epoch {
 	return nil
 }
 
-// stored returns the epoch, nil when nothing is known of it.
+// stored returns the epoch, nil when nothing is known of it. Most leaves hold every number
+// from their first on, so the search begins where the epoch would lie there.
 func (s *Snapshot) stored(number int32) *epoch {
-	leaf := s.epochs.leaf(func(e numbered) bool { return e.number <= number })
-	i := below(leaf, func(e *numbered) bool { return e.number < number })
+	leaf := s.leafOf(number)
+	if len(leaf) == 0 {
+		return nil
+	}
+	i := int(number) - int(leaf[0].number)
+	if uint(i) >= uint(len(leaf)) || leaf[i].number != number {
+		i = below(leaf, func(e *numbered) bool { return e.number < number })
+	}
 	if i == len(leaf) || leaf[i].number != number {
 		return nil
 	}
 	return leaf[i].epoch
+}
+
+// leafOf is tree.leaf for an epoch, as a search that the compiler can inline.
+func (s *Snapshot) leafOf(number int32) []numbered {
+	n := s.epochs.root.node
+	if n == nil {
+		return nil
+	}
+	for kids := n.branch(); kids != nil; kids = n.branch() {
+		n = kids[max(0, below(kids, func(k *kid[numbered, struct{}]) bool { return k.least.number <= number })-1)].node
+	}
+	return n.entries
 }
 
 func (s *Snapshot) segment(id api.UUID) (*Segment, bool) {
