@@ -37,7 +37,7 @@ func (i *instance) process(ctx goka.Context, msg any) {
 	if codec.IsHidden(ctx.Key()) {
 		outcome, reason := in.refusal(ctx.Partition(), i.partitions)
 		i.reject(ctx, in, outcome, reason)
-		ctx.Delete(answer(ctx, outcome))
+		ctx.Delete(answer(ctx, in, outcome))
 		i.count(outcome)
 		return
 	}
@@ -54,15 +54,16 @@ func (i *instance) process(ctx goka.Context, msg any) {
 		i.reject(ctx, in, outcome, fmt.Errorf("%s: %s", outcome, ctx.Key()))
 	}
 	if value == nil {
-		ctx.Delete(answer(ctx, outcome))
+		ctx.Delete(answer(ctx, in, outcome))
 	} else {
-		ctx.SetValue(value, answer(ctx, outcome))
+		ctx.SetValue(value, answer(ctx, in, outcome))
 	}
 	i.count(outcome)
 }
 
-func answer(ctx goka.Context, outcome codec.Outcome) goka.ContextOption {
-	return goka.WithCtxEmitHeaders(table.AnswerHeaders(ctx.Offset(), outcome))
+func answer(ctx goka.Context, in input, outcome codec.Outcome) goka.ContextOption {
+	headers := table.AnswerHeaders(ctx.Offset(), outcome)
+	return goka.WithCtxEmitHeaders(table.OfInput(headers, ctx.Timestamp(), in.raw))
 }
 
 // row returns the key's row as bytes and decoded, nil when there is none. A row that

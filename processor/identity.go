@@ -50,10 +50,12 @@ func (i *instance) checkTopics(ctx context.Context) error {
 }
 
 // verifyInput returns an [store.IdentityError] when the metadata topic isn't the one any
-// more that the instance began with. It is asked after records of these partitions were
+// more that the instance began with, and a [kafka.RegrownError] when it lost its end with its
+// leader and grew again. It is asked after records of these partitions were
 // fetched and before what follows from them is written: a topic id never comes back, so
 // those records are of that topic. The looks in between only tell sooner.
 func (i *instance) verifyInput(ctx context.Context, partitions []int32) error {
+	dials := i.dials.Count() // before the broker is asked
 	topics, err := i.cluster.TopicAtLeaders(ctx, i.cfg.MetadataTopic, partitions)
 	for _, t := range topics {
 		if t.ID != i.identity.MetadataTopicID {
@@ -61,6 +63,9 @@ func (i *instance) verifyInput(ctx context.Context, partitions []int32) error {
 			now.MetadataTopicID = t.ID
 			err = &store.IdentityError{Have: i.identity, Want: now}
 		}
+	}
+	if err == nil {
+		err = i.verifyLeaders(ctx, topics, dials, partitions)
 	}
 	i.giveUpIf(err) // goka wraps without unwrapping
 	return err

@@ -32,6 +32,7 @@ type instance struct {
 	limits     limits
 	maxAge     time.Duration
 	writer     *table.Writer
+	dials      *kafka.Dials // of the client that reads the metadata topic
 	goka       *goka.Processor
 	onRunning  func([]int32)
 	// changed gets why the instance must end, for the watch.
@@ -44,7 +45,9 @@ type instance struct {
 
 	mu     sync.Mutex
 	stores map[int32]*recovering
-	gaveUp error
+	// leaders are who led the metadata topic's partitions as of the last write.
+	leaders map[int32]leader
+	gaveUp  error
 }
 
 // recovering is a store, and what its recovery met.
@@ -62,7 +65,7 @@ func newInstance(ctx context.Context, p *Processor) (*instance, error) {
 	}
 	i := &instance{
 		cfg: p.cfg, log: p.cfg.Logger, stats: &p.stats, cluster: cluster, onRunning: p.setRunning,
-		stores: map[int32]*recovering{}, changed: make(chan error, 1),
+		stores: map[int32]*recovering{}, leaders: map[int32]leader{}, changed: make(chan error, 1),
 	}
 	if err := i.prepare(ctx); err != nil {
 		if errors.Is(err, kafka.ErrNoTopic) && !p.cfg.CreateTopics {
@@ -179,6 +182,7 @@ func (i *instance) options() []goka.ProcessorOption {
 func (i *instance) buildGroup(brokers []string, name, clientID string) (sarama.ConsumerGroup, error) {
 	c := i.cfg.Kafka.Group()
 	c.Consumer.Group.InstanceId = i.cfg.InstanceID
+	i.dials = kafka.NewDials(c)
 	c.Consumer.Interceptors = []sarama.ConsumerInterceptor{keyer{i.cfg.MetadataTopic, i.partitions}}
 	inner, err := goka.ConsumerGroupBuilderWithConfig(c)(brokers, name, clientID)
 	i.giveUpIf(err) // goka wraps without unwrapping
@@ -222,7 +226,10 @@ func (i *instance) buildStorage(topic string, p int32) (storage.Storage, error) 
 		return nil, err
 	}
 	dir := filepath.Join(i.cfg.DataDir, storesFolder, strconv.Itoa(int(p)))
-	s, reset, err := store.Open(dir, i.cfg.Store, store.Expect{Identity: i.identity, TableEnd: end, MaxAge: i.maxAge})
+	s, reset, err := store.Open(dir, i.cfg.Store, store.Expect{
+		Identity: i.identity, TableEnd: end, MaxAge: i.maxAge,
+		SumAt: table.SumAt(context.Background(), i.cluster, topic, p),
+	})
 	if reset != store.ResetNone {
 		i.stats.resets.Add(1)
 		i.log.Warn("local store moved aside, rebuilding it", "partition", p, "reason", string(reset))

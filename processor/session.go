@@ -12,6 +12,8 @@ import (
 
 	"github.com/tieredlog/rlmm/internal/backoff"
 	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/store"
+	"github.com/tieredlog/rlmm/internal/table"
 )
 
 // newPause is the pause between sessions, or processors, that fail.
@@ -87,6 +89,7 @@ func (s session) Setup(sess sarama.ConsumerGroupSession) (err error) {
 		return err
 	}
 	claims := sess.Claims()[s.cfg.MetadataTopic]
+	s.forgetLeaders()
 	fences, err := s.fence(sess.Context(), claims)
 	if err != nil {
 		return err
@@ -143,7 +146,7 @@ func (s session) start(ctx context.Context, p int32, fence int64) (next int64, e
 	if err := st.GoLive(fence); err != nil {
 		return 0, err
 	}
-	if next, err = s.place(ctx, p, st.Position().Applied); err != nil {
+	if next, err = s.place(ctx, p, st.Position()); err != nil {
 		return 0, err
 	}
 	if err := s.writer.Start(p, st); err != nil {
@@ -153,13 +156,10 @@ func (s session) start(ctx context.Context, p int32, fence int64) (next int64, e
 }
 
 // place returns the input offset to go on from.
-func (i *instance) place(ctx context.Context, p int32, applied int64) (int64, error) {
-	end, err := i.cluster.EndOffset(ctx, i.cfg.MetadataTopic, p)
-	if err != nil {
+func (i *instance) place(ctx context.Context, p int32, at store.Position) (int64, error) {
+	applied := at.Applied
+	if err := table.CheckInput(ctx, i.cluster, i.cfg.MetadataTopic, p, at); err != nil {
 		return 0, err
-	}
-	if applied >= end {
-		return 0, &kafka.TruncatedError{Topic: i.cfg.MetadataTopic, Partition: p, Applied: applied, End: end}
 	}
 	start, err := i.cluster.StartOffset(ctx, i.cfg.MetadataTopic, p)
 	if err != nil || applied+1 >= start {

@@ -16,6 +16,7 @@ import (
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/store"
+	"github.com/tieredlog/rlmm/internal/table"
 )
 
 // Manager is the remote log metadata manager on the topic: the whole contract of
@@ -135,7 +136,10 @@ func (m *Manager) expect(ctx context.Context, number int32) (store.Expect, error
 		return store.Expect{}, err
 	}
 	maxAge, err := m.cluster.TombstoneAge(ctx, m.cfg.table())
-	return store.Expect{Identity: id, TableEnd: end, MaxAge: maxAge / 2}, err
+	return store.Expect{
+		Identity: id, TableEnd: end, MaxAge: maxAge / 2,
+		SumAt: table.SumAt(ctx, m.cluster, m.cfg.table(), number),
+	}, err
 }
 
 func (m *Manager) consumerOf(number int32) goka.SaramaConsumerBuilder {

@@ -47,6 +47,12 @@ type partition struct {
 	lag *lag.Tracker
 	// identity is what the store was made from.
 	identity atomic.Pointer[store.Identity]
+	// leader is that of the metadata partition for which compareInput has found what is
+	// applied there.
+	leader atomic.Pointer[leader]
+	// writer is the number of the owner whose record the view has read last. Only the view's
+	// own goroutines use it, as following.
+	writer uint32
 	// following is whether the view is behind its recovery. Only the view's own
 	// goroutines use it, one after the other.
 	following bool
@@ -92,7 +98,8 @@ func (p *partition) runOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.following = false
+	p.following, p.writer = false, 0
+	p.leader.Store(nil)
 	recovered := make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -175,6 +182,7 @@ func (p *partition) openStore(ctx context.Context) (end int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	p.askFirst(&want)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -231,7 +239,11 @@ func (p *partition) update(ctx context.Context, u goka.UpdateContext, key string
 		p.log.Warn("foreign record in the table", "offset", u.Offset(), "error", err)
 		return nil
 	}
-	if err := p.belongs(ctx, r, u.Offset()); err != nil {
+	err = p.belongs(ctx, r, u.Offset())
+	if err == nil {
+		err = p.goesOn(ctx, r)
+	}
+	if err != nil {
 		p.fail(err) // goka wraps without unwrapping
 		return err
 	}

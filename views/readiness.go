@@ -103,15 +103,18 @@ func (p *partition) unapplied(ctx context.Context, end int64) (int64, bool, erro
 // one that the state was made from: what lies behind the applied offset there is
 // nothing to wait for.
 func (p *partition) sameTopic(ctx context.Context) error {
-	_, now, err := p.m.topics(ctx)
-	return p.compareTopic(now, err)
+	input, now, err := p.m.topics(ctx)
+	return p.compareTopic(ctx, input, now, err)
 }
 
 // compareTopic is sameTopic with what was asked for already.
-func (p *partition) compareTopic(now store.Identity, err error) error {
+func (p *partition) compareTopic(ctx context.Context, input kafka.Topic, now store.Identity, err error) error {
 	have := p.identity.Load()
 	if err == nil && have != nil && now.MetadataTopicID != have.MetadataTopicID {
 		err = &store.IdentityError{Have: *have, Want: now}
+	}
+	if err == nil {
+		err = p.compareInput(ctx, leader{input.LeaderEpoch(p.number), p.m.cluster.Dials()})
 	}
 	if err != nil && !kafka.CanHeal(err) {
 		p.fail(err)

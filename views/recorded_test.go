@@ -107,8 +107,9 @@ type content struct {
 // prefix is what a store at the table offset must hold.
 func (r *recorded) prefix(offset int64) content {
 	c := content{map[string]string{}, store.Position{Table: offset, Applied: -1}}
-	for _, rec := range r.records[:offset+1] {
+	for i, rec := range r.records[:offset+1] {
 		c.Position.Applied, c.Position.Time = max(c.Position.Applied, rec.Source), rec.Time.UnixMilli()
+		c.Position.Last = store.Mark{Offset: int64(i), Sum: rec.Sum()}
 		switch {
 		case codec.IsHidden(rec.Key):
 		case rec.Value == nil:

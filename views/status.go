@@ -35,12 +35,12 @@ func (m *Manager) watch() {
 // that their state is made from, and tells them the ends of theirs.
 func (m *Manager) look() {
 	views := m.views.Load()
-	_, now, err := m.topics(m.ctx)
+	input, now, err := m.topics(m.ctx)
 	if err == nil {
 		err = m.mayRead()
 	}
 	for _, p := range views.all {
-		if p.compareTopic(now, err) == nil { // else it is kept by the partition, for those who ask
+		if p.compareTopic(m.ctx, input, now, err) == nil { // else it is kept by the partition, for those who ask
 			p.allowed()
 		}
 	}

@@ -20,6 +20,7 @@ type Cluster struct {
 	admin       sarama.ClusterAdmin
 	id          string
 
+	dials    *Dials
 	offsets  *offsets
 	topics   *shared[string, metadataAnswer]
 	settings *shared[topicSetting, settingsAnswer]
@@ -30,11 +31,13 @@ func Connect(ctx context.Context, s Settings) (*Cluster, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	client, err := callOr(ctx, func() (sarama.Client, error) { return sarama.NewClient(s.Bootstrap, s.Consumer()) }, closeClient)
+	cfg := s.Consumer()
+	dials := NewDials(cfg)
+	client, err := callOr(ctx, func() (sarama.Client, error) { return sarama.NewClient(s.Bootstrap, cfg) }, closeClient)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %v: %w", s.Bootstrap, err)
 	}
-	c := &Cluster{client: client, adminClient: client, offsets: newOffsets(client)}
+	c := &Cluster{client: client, adminClient: client, dials: dials, offsets: newOffsets(client)}
 	c.topics = &shared[string, metadataAnswer]{ask: c.askTopics}
 	c.settings = &shared[topicSetting, settingsAnswer]{ask: c.askSettings}
 	if err := c.identify(ctx, s); err != nil {
@@ -91,6 +94,9 @@ type sharingClient struct {
 func (c sharingClient) GetOffset(topic string, partition int32, at int64) (int64, error) {
 	return c.offsets.of(context.Background(), topic, partition, at)
 }
+
+// Dials counts the connections of the client underneath.
+func (c *Cluster) Dials() int64 { return c.dials.Count() }
 
 // ID is Kafka's cluster id.
 func (c *Cluster) ID() string { return c.id }
@@ -172,6 +178,17 @@ type Topic struct {
 	Name       string
 	ID         api.UUID
 	Partitions int32
+	// LeaderEpochs are those of the partitions, by number: another one each time that a broker
+	// becomes the leader. −1 is unknown.
+	LeaderEpochs []int32
+}
+
+// LeaderEpoch is that of a partition; −1 is unknown.
+func (t Topic) LeaderEpoch(partition int32) int32 {
+	if int(partition) >= len(t.LeaderEpochs) {
+		return -1
+	}
+	return t.LeaderEpochs[partition]
 }
 
 // ErrNoTopic says that a topic doesn't exist.
@@ -271,11 +288,21 @@ func (c *Cluster) Topics(ctx context.Context) ([]Topic, error) {
 func topicOf(t *sarama.TopicMetadata) (Topic, error) {
 	switch t.Err {
 	case sarama.ErrNoError, sarama.ErrLeaderNotAvailable:
-		return Topic{Name: t.Name, ID: api.UUID(t.Uuid), Partitions: int32(len(t.Partitions))}, nil
+		return Topic{t.Name, api.UUID(t.Uuid), int32(len(t.Partitions)), epochsOf(t)}, nil
 	case sarama.ErrUnknownTopicOrPartition:
 		return Topic{}, fmt.Errorf("topic %s: %w", t.Name, ErrNoTopic)
 	}
 	return Topic{}, fmt.Errorf("topic %s: %w", t.Name, Denied(t.Err, "Describe", OnTopic(t.Name)))
+}
+
+func epochsOf(t *sarama.TopicMetadata) []int32 {
+	epochs := slices.Repeat([]int32{-1}, len(t.Partitions))
+	for _, p := range t.Partitions {
+		if int(p.ID) < len(epochs) {
+			epochs[p.ID] = p.LeaderEpoch
+		}
+	}
+	return epochs
 }
 
 // closeBroken closes a connection whose request brought no answer, and returns the

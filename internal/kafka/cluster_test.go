@@ -90,7 +90,7 @@ func TestTopic(t *testing.T) {
 	w.create("t", 3, nil)
 	first, err := w.cluster.Topic(w.ctx, "t")
 	noError(t, err)
-	wantSame(t, "topic", Topic{Name: "t", ID: w.TopicInfo("t").TopicID, Partitions: 3}, first)
+	wantSame(t, "topic", Topic{Name: "t", ID: w.TopicInfo("t").TopicID, Partitions: 3, LeaderEpochs: make([]int32, 3)}, first)
 	noError(t, w.DeleteTopic("t"))
 	if _, err := w.cluster.Topic(w.ctx, "t"); !errors.Is(err, ErrNoTopic) {
 		t.Fatalf("after it is gone: %v", err)

@@ -10,19 +10,26 @@ import (
 // Cutter holds the connections of one client, to end them at once: sarama waits for each
 // answer, and tries again, as long as it is told to.
 type Cutter struct {
-	dialer interface {
-		DialContext(ctx context.Context, network, addr string) (net.Conn, error)
+	dialer dialer
+	ctx    context.Context // of the connections
+	cut    context.CancelFunc
+}
+
+type dialer interface {
+	DialContext(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// dialerOf returns what a client with the config connects through.
+func dialerOf(c *sarama.Config) dialer {
+	if d, ok := c.Net.Proxy.Dialer.(tlsDialer); ok {
+		return d
 	}
-	ctx context.Context // of the connections
-	cut context.CancelFunc
+	return &net.Dialer{Timeout: c.Net.DialTimeout, KeepAlive: c.Net.KeepAlive}
 }
 
 // NewCutter makes the client that gets the config connect through a cutter.
 func NewCutter(c *sarama.Config) *Cutter {
-	r := &Cutter{dialer: &net.Dialer{Timeout: c.Net.DialTimeout, KeepAlive: c.Net.KeepAlive}}
-	if d, ok := c.Net.Proxy.Dialer.(tlsDialer); ok {
-		r.dialer = d
-	}
+	r := &Cutter{dialer: dialerOf(c)}
 	r.ctx, r.cut = context.WithCancel(context.Background())
 	c.Net.Proxy.Enable, c.Net.Proxy.Dialer = true, r
 	return r

@@ -49,6 +49,24 @@ func (e *TruncatedError) Error() string {
 // Unhealable marks the error.
 func (*TruncatedError) Unhealable() {}
 
+// RegrownError says that the metadata topic holds another record at an offset than the one
+// that was applied there: it lost its end, in a broker that was restored from a backup or an
+// unclean leader election, and grew again.
+type RegrownError struct {
+	Topic     string
+	Partition int32
+	Offset    int64
+}
+
+// Error names the remedy.
+func (e *RegrownError) Error() string {
+	return fmt.Sprintf("%s/%d holds another record at %d than the one that was applied: the topic lost its end and grew again; `rlmm reset` clears table and group",
+		e.Topic, e.Partition, e.Offset)
+}
+
+// Unhealable marks the error.
+func (*RegrownError) Unhealable() {}
+
 // LostHeadError says that the table is empty, though the group has applied input, and
 // that the beginning of the input is gone too: what is left doesn't make the state.
 type LostHeadError struct {

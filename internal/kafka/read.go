@@ -18,9 +18,10 @@ type Record struct {
 	Offset    int64
 	// Value is nil for a null one.
 	Value []byte
-	// Key and Headers are those of records that were fetched, not of those that are
+	// Key, Time and Headers are those of records that were fetched, not of those that are
 	// followed.
 	Key     []byte
+	Time    time.Time // Kafka's timestamp: the writer's, or the broker's
 	Headers []*sarama.RecordHeader
 }
 
@@ -65,13 +66,26 @@ func dataOf(block *sarama.FetchResponseBlock, from, end int64, yield func(Record
 			if batch.Control || offset < from || offset >= end {
 				continue
 			}
-			if !yield(Record{Offset: offset, Value: r.Value, Key: r.Key, Headers: r.Headers}) {
+			at := batch.FirstTimestamp.Add(r.TimestampDelta)
+			if batch.LogAppendTime {
+				at = batch.MaxTimestamp
+			}
+			if !yield(Record{Offset: offset, Value: r.Value, Key: r.Key, Time: at, Headers: r.Headers}) {
 				return next, false
 			}
 		}
 		next = max(next, batch.LastOffset()+1)
 	}
 	return next, true
+}
+
+// RecordAt returns the data record at an offset below the partition's end, and whether
+// there is one: retention or compaction may have taken it.
+func (c *Cluster) RecordAt(ctx context.Context, topic string, partition int32, offset int64) (Record, bool, error) {
+	for r, err := range c.Records(ctx, topic, partition, offset, offset+1) {
+		return r, err == nil, err
+	}
+	return Record{}, false, nil
 }
 
 // OffsetAt returns the offset of the partition's first record whose timestamp is at or

@@ -29,7 +29,7 @@ func TestEnsureCreates(t *testing.T) {
 			}
 			created, err := w.cluster.Ensure(w.ctx, c.spec, true)
 			noError(t, err)
-			wantSame(t, "topic", Topic{c.spec.Name, w.TopicInfo(c.spec.Name).TopicID, c.spec.Partitions}, created)
+			wantSame(t, "topic", Topic{c.spec.Name, w.TopicInfo(c.spec.Name).TopicID, c.spec.Partitions, make([]int32, c.spec.Partitions)}, created)
 			for name, want := range c.want {
 				got, err := w.cluster.TopicConfig(w.ctx, c.spec.Name, name)
 				noError(t, err)

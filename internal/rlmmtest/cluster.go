@@ -34,28 +34,36 @@ type Cluster struct {
 	// Logger writes to the test's output.
 	Logger *slog.Logger
 
-	t   testing.TB
-	ctx context.Context
+	t       testing.TB
+	ctx     context.Context
+	dataDir string // the broker's; empty for one that keeps nothing
 }
 
 // NewCluster starts a broker without topics; it ends with the test.
 func NewCluster(t testing.TB, partitions int32) *Cluster {
 	t.Helper()
-	b, err := embedded.Start(embedded.Config{})
+	return newCluster(t, partitions, "")
+}
+
+func newCluster(t testing.TB, partitions int32, dataDir string) *Cluster {
+	t.Helper()
+	b, err := embedded.Start(embedded.Config{DataDir: dataDir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(b.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	return &Cluster{
+	c := &Cluster{
 		Cluster:    b.Cluster(),
 		Settings:   kafka.Settings{Bootstrap: []string{b.Addr()}, FetchMaxWait: 20 * time.Millisecond, SessionTimeout: 4 * time.Second},
 		Partitions: partitions,
 		Logger:     slog.New(slog.NewTextHandler(t.Output(), nil)),
 		t:          t,
 		ctx:        ctx,
+		dataDir:    dataDir,
 	}
+	t.Cleanup(func() { c.Close() })
+	return c
 }
 
 // Context ends when the test takes too long, and with the test.

@@ -157,8 +157,8 @@ func (c *Cluster) verifyAnswers(p int32, input, answers []*kgo.Record) {
 	}
 	for i := range min(len(answers), len(input)) {
 		got, _ := Header(answers[i], "rlmm.offset")
-		if got != strconv.FormatInt(input[i].Offset, 10) || len(answers[i].Headers) != 2 {
-			c.t.Errorf("partition %d: answer %d has headers %v, want offset %d and its outcome", p, i, answers[i].Headers, input[i].Offset)
+		if got != strconv.FormatInt(input[i].Offset, 10) || len(answers[i].Headers) != 4 {
+			c.t.Errorf("partition %d: answer %d has headers %v, want offset %d, its outcome, writer and sum", p, i, answers[i].Headers, input[i].Offset)
 		}
 	}
 }

@@ -49,6 +49,12 @@ const (
 	ResetTopicRecreated Reset = "topic_recreated"
 	ResetBeyondEnd      Reset = "offset_beyond_end"
 	ResetGap            Reset = "gap"
+	// ResetRegrown is of a store whose last record isn't what lies at its offset: the table
+	// lost its end and grew again.
+	ResetRegrown Reset = "table_regrown"
+	// ResetUnproven is of a store whose last record was compacted away: nothing tells
+	// whether the table is the one that the store was made from.
+	ResetUnproven Reset = "unproven"
 	// ResetRequested is of a store that a person wants rebuilt.
 	ResetRequested Reset = "requested"
 	// ResetWriteFailed is of an open store only: opened again it may still be of use.
@@ -70,12 +76,17 @@ type Expect struct {
 	MaxAge time.Duration
 	// Now is the time to compare with; time.Now when zero.
 	Now time.Time
+	// SumAt returns the sum of the table record that lies at an offset below TableEnd now, 0
+	// for one that rlmm didn't write, and whether there is one. The store's last record is
+	// taken for what it was when nil.
+	SumAt func(offset int64) (sum uint32, found bool, err error)
 }
 
 // Open opens the store in the folder, creating it if needed. A store that can't be
-// used any more (corrupt, of another table, ahead of its end, too old) is moved aside
-// and an empty one opened; reset says why. A store of another metadata topic is an
-// [IdentityError]; a folder that can't be written to is a [FolderError].
+// used any more (corrupt, of another table, ahead of its end, too old, or without a proof
+// that the table is the one it was made from) is moved aside and an empty one opened;
+// reset says why. A store of another metadata topic is an [IdentityError]; a folder that
+// can't be written to is a [FolderError].
 func Open(dir string, o Options, want Expect) (s *Store, reset Reset, err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return nil, ResetNone, folderError(dir, fmt.Errorf("make the data folder: %w", err))
@@ -148,6 +159,23 @@ func (s *Store) fits(want Expect) (Reset, error) {
 		return ResetBeyondEnd, nil
 	case p.Table >= 0 && p.Table < want.TableEnd-1 && want.tooOld(p.Time):
 		return ResetGap, nil
+	}
+	return want.holds(p.Last)
+}
+
+// holds tells whether the table still holds the record.
+func (e Expect) holds(last Mark) (Reset, error) {
+	if last.Sum == 0 || e.SumAt == nil {
+		return ResetNone, nil
+	}
+	sum, found, err := e.SumAt(last.Offset)
+	switch {
+	case err != nil:
+		return ResetNone, fmt.Errorf("the table record at %d: %w", last.Offset, err)
+	case !found:
+		return ResetUnproven, nil
+	case sum != last.Sum:
+		return ResetRegrown, nil
 	}
 	return ResetNone, nil
 }

@@ -14,7 +14,6 @@ package store
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
@@ -37,20 +36,6 @@ var (
 	identityKey = []byte("\x00identity")
 )
 
-// Position is how far a store is.
-type Position struct {
-	// Table is the offset of the last table record; −1 is none.
-	Table int64
-	// Applied is the greatest input offset among them; −1 is none.
-	Applied int64
-	// Time is when the last table record on disk was written that tells it, and not later
-	// than it went to disk; in milliseconds since 1970, 0 when there is none.
-	Time int64
-}
-
-// none is the position of an empty store.
-var none = Position{Table: -1, Applied: -1}
-
 // Change is what one table record does to the store.
 type Change struct {
 	// Key is the row's; an empty one changes no row.
@@ -61,6 +46,8 @@ type Change struct {
 	Applied int64
 	// Time is when the record was written, in milliseconds since 1970.
 	Time int64
+	// Sum is the sum of the record, Input of the input record at Applied; 0 is unknown.
+	Sum, Input uint32
 }
 
 type staged struct {
@@ -179,17 +166,8 @@ func (s *Store) readPosition() (Position, error) {
 		return none, nil
 	case err != nil:
 		return none, fmt.Errorf("read the store's position: %w", err)
-	case len(b) != 24:
-		return none, fmt.Errorf("the store's position has %d bytes, not 24: %w", len(b), errCorrupt)
 	}
-	n := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[8*i:])) }
-	return Position{n(0), n(1), n(2)}, nil
-}
-
-func (p Position) bytes() []byte {
-	b := binary.BigEndian.AppendUint64(nil, uint64(p.Table))
-	b = binary.BigEndian.AppendUint64(b, uint64(p.Applied))
-	return binary.BigEndian.AppendUint64(b, uint64(p.Time))
+	return parsePosition(b)
 }
 
 // Stage records a change whose table offset isn't known yet.
@@ -204,7 +182,7 @@ func (s *Store) stage(c Change) {
 		s.overlay[c.Key] = staged{c.Value, s.head + uint64(len(s.queue))}
 	}
 	s.queue = append(s.queue, c)
-	s.position.Applied = max(s.position.Applied, c.Applied)
+	s.position.apply(c)
 }
 
 // SetOffset is goka's report that the changes staged so far are the table up to this
@@ -216,6 +194,7 @@ func (s *Store) SetOffset(offset int64) error {
 	if s.live {
 		return nil
 	}
+	s.position.mark(offset, s.queue[s.known:]...)
 	s.position.Table, s.known = offset, len(s.queue)
 	if !s.following && s.known < recoveryBatch {
 		return nil
@@ -235,6 +214,9 @@ func (s *Store) Ack(base int64, n int) error {
 	if s.broken != nil {
 		return s.broken
 	}
+	for i, c := range s.queue[:n] {
+		s.position.mark(base+int64(i), c)
+	}
 	s.position.Table = base + int64(n) - 1
 	return s.commit(n)
 }
@@ -243,9 +225,11 @@ func (s *Store) Ack(base int64, n int) error {
 func (s *Store) commit(n int) error {
 	var batch leveldb.Batch
 	now, ahead := time.Now(), s.fresh.maxAge
-	next := Position{s.position.Table, s.committed.Applied, s.committed.Time}
+	next := s.committed
+	next.Table, next.Last = s.position.Table, s.position.Last
 	for _, c := range s.queue[:n] {
-		next.Applied, next.Time = max(next.Applied, c.Applied), writtenAt(c.Time, next.Time, now, ahead)
+		next.apply(c)
+		next.Time = writtenAt(c.Time, next.Time, now, ahead)
 		switch {
 		case c.Key == "":
 		case c.Value == nil:
@@ -384,7 +368,8 @@ func (s *Store) Open() error {
 		return nil
 	}
 	kept := s.queue[:s.known]
-	s.queue, s.position.Applied = nil, s.committed.Applied
+	s.queue = nil
+	s.position.Applied, s.position.Input = s.committed.Applied, s.committed.Input
 	clear(s.overlay)
 	for _, c := range kept {
 		s.stage(c)

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -31,16 +32,17 @@ type entry struct {
 	after  []*rejection // what the topic must have taken before
 }
 
-func newEntry(key string, value []byte, headers goka.Headers, done func(error)) (entry, error) {
-	change, err := changeOf(key, value, headers)
+func newEntry(writer uint32, key string, value []byte, headers goka.Headers, done func(error)) (entry, error) {
+	parsed, err := Parse(key, value, headers, time.Now())
 	if err != nil {
 		return entry{}, err
 	}
-	r := &sarama.Record{Key: []byte(key), Value: value}
+	parsed.Writer = writer
+	r := &sarama.Record{Key: []byte(key), Value: value, Headers: []*sarama.RecordHeader{writerHeader(writer)}}
 	for k, v := range headers {
 		r.Headers = append(r.Headers, &sarama.RecordHeader{Key: []byte(k), Value: v})
 	}
-	return entry{record: r, size: sizeOf(r), change: change, done: done}, nil
+	return entry{record: r, size: sizeOf(r), change: parsed.Change(), done: done}, nil
 }
 
 // free tells whether the entry may be sent.
@@ -64,6 +66,7 @@ func sizeOf(records ...*sarama.Record) int {
 type owner struct {
 	w         *Writer
 	partition int32
+	number    uint32 // [Record.Writer]
 
 	// Producer state, used by one goroutine at a time: Acquire, then run.
 	pid   int64
@@ -85,7 +88,7 @@ type owner struct {
 func newOwner(w *Writer, partition int32) *owner {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &owner{
-		w: w, partition: partition, pid: -1, epoch: -1, ctx: ctx, cancel: cancel,
+		w: w, partition: partition, number: max(1, rand.Uint32()), pid: -1, epoch: -1, ctx: ctx, cancel: cancel,
 		slots: make(chan struct{}, maxWaiting), wake: make(chan struct{}, 1),
 		rejections: make(chan *rejection, maxRejections),
 	}

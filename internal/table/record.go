@@ -28,6 +28,10 @@ const (
 	headerOutcome = "rlmm.outcome"
 	headerCluster = "rlmm.cluster.id"
 	headerTopic   = "rlmm.topic.id"
+	// headerWriter is the writer's number, headerSum the sum of the input record at
+	// headerOffset: see [Record]. Builds that don't know them pass over them.
+	headerWriter = "rlmm.by"
+	headerSum    = "rlmm.sum"
 )
 
 // Kind says what a table record is.
@@ -59,6 +63,10 @@ type Record struct {
 	ClusterID string
 	TopicID   api.UUID
 	Time      time.Time
+	// Writer is a random number of the owner's that wrote the record, another one each time
+	// that somebody becomes the owner. Input is the [InputSum] of the input record at Source
+	// (Answer, Progress). 0 is unknown.
+	Writer, Input uint32
 }
 
 // AnswerHeaders are the headers of the answer to the input record at the offset.
@@ -80,6 +88,7 @@ func PurgeHeaders(rowOffset int64) goka.Headers { return AnswerHeaders(rowOffset
 // Parse reads a table record. An error means that none of rlmm's writers made it.
 func Parse(key string, value []byte, headers goka.Headers, at time.Time) (Record, error) {
 	r := Record{Kind: Answer, Key: key, Value: value, Source: -1, Time: at}
+	r.Writer, r.Input = number(headers[headerWriter]), number(headers[headerSum])
 	k, err := codec.ParseKey(key)
 	if err != nil {
 		return r, err
@@ -122,12 +131,15 @@ func (r *Record) parseIdentity(headers goka.Headers) (err error) {
 
 // Change is what the record does to a store, the guard of Apply aside.
 func (r Record) Change() store.Change {
-	c := store.Change{Key: r.Key, Value: r.Value, Applied: r.Source, Time: r.Time.UnixMilli()}
+	c := store.Change{
+		Key: r.Key, Value: r.Value, Time: r.Time.UnixMilli(), Sum: r.Sum(),
+		Applied: r.Source, Input: r.Input,
+	}
 	if codec.IsHidden(r.Key) {
 		c.Key, c.Value = "", nil
 	}
 	if r.Kind == Purge {
-		c.Applied = -1
+		c.Applied, c.Input = -1, 0
 	}
 	return c
 }
@@ -148,7 +160,7 @@ func Apply(s *store.Store, r Record) (bool, error) {
 		}
 	}
 	if !ok {
-		change = store.Change{Applied: -1, Time: change.Time}
+		change = store.Change{Applied: -1, Time: change.Time, Sum: change.Sum}
 	}
 	s.Stage(change)
 	return ok, nil
@@ -165,18 +177,13 @@ func purges(s *store.Store, r Record) (bool, error) {
 	return err == nil && row.Offset == r.Source, err
 }
 
-// changeOf is the change of a record that this process writes.
-func changeOf(key string, value []byte, headers goka.Headers) (store.Change, error) {
-	r, err := Parse(key, value, headers, time.Now())
-	return r.Change(), err
-}
-
 func identityHeaders(id store.Identity) goka.Headers {
 	return goka.Headers{headerCluster: []byte(id.ClusterID), headerTopic: []byte(id.MetadataTopicID.String())}
 }
 
-func fenceRecord(partition int32, id store.Identity) *sarama.Record {
+func fenceRecord(partition int32, writer uint32, id store.Identity) *sarama.Record {
 	r := &sarama.Record{Key: []byte(codec.RejectedKey(partition))}
+	r.Headers = append(r.Headers, writerHeader(writer))
 	for k, v := range identityHeaders(id) {
 		r.Headers = append(r.Headers, &sarama.RecordHeader{Key: []byte(k), Value: v})
 	}
@@ -184,9 +191,12 @@ func fenceRecord(partition int32, id store.Identity) *sarama.Record {
 }
 
 // positionRecord has a value: a tombstone would be compacted away in the end.
-func positionRecord(partition int32, applied int64, id store.Identity) (key string, value []byte, headers goka.Headers) {
+func positionRecord(partition int32, at store.Mark, id store.Identity) (key string, value []byte, headers goka.Headers) {
 	headers = identityHeaders(id)
-	headers[headerOffset] = strconv.AppendInt(nil, applied, 10)
+	headers[headerOffset] = strconv.AppendInt(nil, at.Offset, 10)
+	if at.Sum != 0 {
+		headers[headerSum] = numberBytes(at.Sum)
+	}
 	return codec.PositionKey(partition), headers[headerOffset], headers
 }
 

@@ -107,11 +107,30 @@ func TestParse(t *testing.T) {
 			Record{Kind: Answer, Key: rowKey, Source: 1, Outcome: codec.OutcomeApplied, Time: at},
 			store.Change{Key: rowKey, Applied: 1, Time: at.UnixMilli()},
 		},
+		{
+			"writer and sum", rowKey, nil,
+			headers(headerOffset, "1", headerOutcome, "applied", headerWriter, "\x00\x00\x01\x02", headerSum, "\xff\x00\x00\x01"),
+			Record{Kind: Answer, Key: rowKey, Source: 1, Outcome: codec.OutcomeApplied, Time: at, Writer: 0x102, Input: 0xff000001},
+			store.Change{Key: rowKey, Applied: 1, Time: at.UnixMilli(), Input: 0xff000001},
+		},
+		{
+			"writer and sum that are no numbers", rowKey, nil,
+			headers(headerOffset, "1", headerOutcome, "applied", headerWriter, "1", headerSum, "12345"),
+			Record{Kind: Answer, Key: rowKey, Source: 1, Outcome: codec.OutcomeApplied, Time: at},
+			store.Change{Key: rowKey, Applied: 1, Time: at.UnixMilli()},
+		},
+		{
+			"purge with a sum", segmentKey, nil,
+			headers(headerOffset, "17", headerOutcome, "purge", headerSum, "\x00\x00\x00\x01"),
+			Record{Kind: Purge, Key: segmentKey, Source: 17, Outcome: codec.OutcomePurge, Time: at, Input: 1},
+			store.Change{Key: segmentKey, Applied: -1, Time: at.UnixMilli()},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Parse(c.key, c.value, c.headers, at)
 			noError(t, err)
 			wantSame(t, "record", c.want, got)
+			c.change.Sum = c.want.Sum()
 			wantSame(t, "change", c.change, got.Change())
 		})
 	}
@@ -211,6 +230,7 @@ func TestApply(t *testing.T) {
 			noError(t, err)
 			wantSame(t, "row", string(c.row), string(row))
 			want := store.Position{Table: int64(len(c.before)), Applied: c.applied, Time: at.UnixMilli()}
+			want.Last = store.Mark{Offset: want.Table, Sum: c.r.Sum()}
 			wantSame(t, "position", want, s.Committed())
 		})
 	}
@@ -228,17 +248,18 @@ func TestApplyRefusesARowOfANewerVersion(t *testing.T) {
 
 // TestWrittenRecordsParse: what the writer writes of itself is what readers take it for.
 func TestWrittenRecordsParse(t *testing.T) {
-	fence := fenceRecord(5, identity)
+	fence := fenceRecord(5, 7, identity)
 	got, err := Parse(string(fence.Key), fence.Value, recordHeaders(fence.Headers), at)
 	noError(t, err)
-	wantSame(t, "fence", Record{Kind: Fence, Key: "!5", Source: -1, ClusterID: "cluster", TopicID: identity.MetadataTopicID, Time: at}, got)
+	wantSame(t, "fence", Record{Kind: Fence, Key: "!5", Source: -1, ClusterID: "cluster", TopicID: identity.MetadataTopicID, Time: at, Writer: 7}, got)
 	for _, applied := range []int64{-1, 0, 1 << 40} {
-		key, value, headers := positionRecord(5, applied, identity)
+		sum := uint32(applied + 1) // none before the first input
+		key, value, headers := positionRecord(5, store.Mark{Offset: applied, Sum: sum}, identity)
 		got, err = Parse(key, value, headers, at)
 		noError(t, err)
 		wantSame(t, "position", Record{
 			Kind: Progress, Key: "!5/position", Value: []byte(strconv.FormatInt(applied, 10)), Source: applied,
-			ClusterID: "cluster", TopicID: identity.MetadataTopicID, Time: at,
+			ClusterID: "cluster", TopicID: identity.MetadataTopicID, Time: at, Input: sum,
 		}, got)
 	}
 }

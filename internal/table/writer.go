@@ -100,7 +100,7 @@ func (w *Writer) Acquire(ctx context.Context, partition int32, id store.Identity
 	if err := o.init(ctx); err != nil {
 		return 0, fmt.Errorf("become the writer of %s/%d: %w", w.cfg.Topic, partition, err)
 	}
-	fence, err = o.produce(ctx, []*sarama.Record{fenceRecord(partition, id)})
+	fence, err = o.produce(ctx, []*sarama.Record{fenceRecord(partition, o.number, id)})
 	if err != nil {
 		return 0, fmt.Errorf("write the fence of %s/%d: %w", w.cfg.Topic, partition, err)
 	}
@@ -197,7 +197,7 @@ func (w *Writer) submit(partition int32, key string, value []byte, headers goka.
 	if err != nil {
 		return err
 	}
-	e, err := newEntry(key, value, headers, done)
+	e, err := newEntry(o.number, key, value, headers, done)
 	if err != nil {
 		return err
 	}
@@ -215,8 +215,12 @@ func (w *Writer) WritePosition(ctx context.Context, partition int32, applied int
 	}
 	done := make(chan error, 1)
 	err = o.submitMade(func() (entry, error) {
-		key, value, headers := positionRecord(partition, max(applied, o.store.Position().Applied), id)
-		return newEntry(key, value, headers, func(err error) { done <- err })
+		at := store.Mark{Offset: applied}
+		if p := o.store.Position(); p.Applied >= applied {
+			at = store.Mark{Offset: p.Applied, Sum: p.Input}
+		}
+		key, value, headers := positionRecord(partition, at, id)
+		return newEntry(o.number, key, value, headers, func(err error) { done <- err })
 	})
 	if err != nil {
 		return err

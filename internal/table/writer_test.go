@@ -647,7 +647,7 @@ func TestWritePosition(t *testing.T) {
 	noError(t, err)
 	wantSame(t, "record", Record{
 		Kind: Progress, Key: codec.PositionKey(1), Value: []byte("41"), Source: 41,
-		ClusterID: "cluster", TopicID: identity.MetadataTopicID, Time: at,
+		ClusterID: "cluster", TopicID: identity.MetadataTopicID, Time: at, Writer: writer.owners[1].number,
 	}, got)
 	w.wantExact(s, 1)
 	if err := writer.WritePosition(w.ctx, 0, 1, identity); err == nil {

@@ -1,0 +1,60 @@
+package table
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"time"
+
+	"github.com/IBM/sarama"
+	"github.com/lovoo/goka"
+)
+
+// A topic id tells a topic that was created again, but not a log that lost its end (a broker
+// restored from a backup, an unclean leader election) and grew again: an offset that was
+// read holds another record then. Leader epochs (KIP-320) don't tell it either when the
+// cluster's own state is of the backup. What the records hold does.
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// InputSum is the sum of a record of the metadata topic; never 0.
+func InputSum(at time.Time, value []byte) uint32 {
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli()))
+	return sumOf(ms[:], value)
+}
+
+// Sum is the sum of the record; never 0. The writer's number makes it differ from that of
+// the same record in another history. The time doesn't count: who writes a record that was
+// sent twice doesn't know which one the broker took.
+func (r Record) Sum() uint32 {
+	b := make([]byte, 0, 24+len(r.Key))
+	b = binary.BigEndian.AppendUint64(b, uint64(r.Source))
+	b = binary.BigEndian.AppendUint32(b, r.Writer)
+	b = binary.BigEndian.AppendUint32(b, r.Input)
+	b = append(b, byte(r.Kind), byte(r.Outcome))
+	return sumOf(append(b, r.Key...), r.Value)
+}
+
+func sumOf(head, value []byte) uint32 {
+	return max(1, crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, value))
+}
+
+// OfInput adds the sum of the answered input record to an answer's headers.
+func OfInput(headers goka.Headers, at time.Time, value []byte) goka.Headers {
+	headers[headerSum] = numberBytes(InputSum(at, value))
+	return headers
+}
+
+func writerHeader(writer uint32) *sarama.RecordHeader {
+	return &sarama.RecordHeader{Key: []byte(headerWriter), Value: numberBytes(writer)}
+}
+
+func numberBytes(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
+
+// number is the number in a header; 0 when it isn't there, or none of ours.
+func number(b []byte) uint32 {
+	if len(b) != 4 {
+		return 0
+	}
+	return binary.BigEndian.Uint32(b)
+}

@@ -1,0 +1,54 @@
+package processor
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/table"
+)
+
+// leader tells where a partition's records come from. As long as it stays the same, and a
+// broker that is restarted isn't, nothing that was read can be gone.
+type leader struct {
+	epoch int32
+	dials int64
+}
+
+// forgetLeaders is called before a session's first write, whose verifyInput learns who
+// leads; what is applied is compared with the metadata topic after that: see place.
+func (i *instance) forgetLeaders() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	clear(i.leaders)
+}
+
+// verifyLeaders compares what is applied with the metadata topic where the leader isn't
+// the one from before: records that were read may be gone, and others in their place.
+func (i *instance) verifyLeaders(ctx context.Context, told []kafka.Topic, dials int64, partitions []int32) error {
+	for _, p := range partitions {
+		now := leader{epochOf(told, p), dials}
+		i.mu.Lock()
+		before, known := i.leaders[p]
+		st := i.stores[p]
+		i.mu.Unlock()
+		if known && before != now && st != nil {
+			if err := table.CheckInput(ctx, i.cluster, i.cfg.MetadataTopic, p, st.Committed()); err != nil {
+				return err
+			}
+		}
+		i.mu.Lock()
+		i.leaders[p] = now
+		i.mu.Unlock()
+	}
+	return nil
+}
+
+// epochOf is a partition's leader epoch by the broker that knows most of it, its leader.
+func epochOf(told []kafka.Topic, p int32) int32 {
+	epochs := []int32{-1}
+	for _, t := range told {
+		epochs = append(epochs, t.LeaderEpoch(p))
+	}
+	return slices.Max(epochs)
+}

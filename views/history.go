@@ -1,0 +1,76 @@
+package views
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tieredlog/rlmm/internal/store"
+	"github.com/tieredlog/rlmm/internal/table"
+)
+
+// leader tells where a metadata partition's records come from. As long as it stays the
+// same, and a broker that is restarted isn't, nothing that was applied can be gone there.
+type leader struct {
+	epoch int32
+	dials int64
+}
+
+// errRegrown ends a view of a table that lost its end and grew again.
+var errRegrown = errors.New("the table isn't the one that was read: it lost its end and grew again, or compaction took the proof")
+
+// goesOn returns an error when the record, the next one, is of another history of the table
+// than what was read before. Only a new owner can begin one, so it is looked for when the
+// writer changes; while recovering it was just looked for.
+func (p *partition) goesOn(ctx context.Context, r table.Record) error {
+	if r.Writer == 0 || r.Writer == p.writer {
+		return nil
+	}
+	if last := p.store.Position().Last; p.following && last.Sum != 0 {
+		sum, found, err := table.SumAt(ctx, p.m.cluster, p.m.cfg.table(), p.number)(last.Offset)
+		if err != nil {
+			return err
+		}
+		if !found || sum != last.Sum {
+			p.ready.set(false)
+			return errRegrown
+		}
+	}
+	p.writer = r.Writer
+	return nil
+}
+
+// askFirst looks the last record of an open store up now: reads must not wait while the
+// broker is asked.
+func (p *partition) askFirst(want *store.Expect) {
+	p.mu.Lock()
+	s := p.store
+	p.mu.Unlock()
+	if s == nil {
+		return
+	}
+	last := s.Committed().Last
+	if last.Sum == 0 || last.Offset >= want.TableEnd {
+		return
+	}
+	sum, found, err := want.SumAt(last.Offset)
+	want.SumAt = func(int64) (uint32, bool, error) { return sum, found, err }
+}
+
+// compareInput returns an error when the metadata partition isn't the one any more whose
+// records are applied. It looks at what is applied when the leader isn't the one from before.
+func (p *partition) compareInput(ctx context.Context, now leader) error {
+	if before := p.leader.Load(); before != nil && *before == now {
+		return nil
+	}
+	p.mu.Lock()
+	s := p.store
+	p.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	if err := table.CheckInput(ctx, p.m.cluster, p.m.cfg.MetadataTopic, p.number, s.Position()); err != nil {
+		return err
+	}
+	p.leader.Store(&now)
+	return nil
+}
