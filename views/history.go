@@ -56,10 +56,15 @@ func (p *partition) askFirst(want *store.Expect) {
 	want.SumAt = func(int64) (uint32, bool, error) { return sum, found, err }
 }
 
+// forgetLeader has compareInput look again: it may have looked at what the store held before
+// it was recovered.
+func (p *partition) forgetLeader() { p.leader.Store(&leader{}) }
+
 // compareInput returns an error when the metadata partition isn't the one any more whose
 // records are applied. It looks at what is applied when the leader isn't the one from before.
 func (p *partition) compareInput(ctx context.Context, now leader) error {
-	if before := p.leader.Load(); before != nil && *before == now {
+	before := p.leader.Load()
+	if *before == now {
 		return nil
 	}
 	p.mu.Lock()
@@ -71,6 +76,6 @@ func (p *partition) compareInput(ctx context.Context, now leader) error {
 	if err := table.CheckInput(ctx, p.m.cluster, p.m.cfg.MetadataTopic, p.number, s.Position()); err != nil {
 		return err
 	}
-	p.leader.Store(&now)
+	p.leader.CompareAndSwap(before, &now)
 	return nil
 }

@@ -47,8 +47,7 @@ type partition struct {
 	lag *lag.Tracker
 	// identity is what the store was made from.
 	identity atomic.Pointer[store.Identity]
-	// leader is that of the metadata partition for which compareInput has found what is
-	// applied there.
+	// leader is that of the metadata partition when compareInput found what is applied there.
 	leader atomic.Pointer[leader]
 	// writer is the number of the owner whose record the view has read last. Only the view's
 	// own goroutines use it, as following.
@@ -76,6 +75,7 @@ func startPartition(m *Manager, number int32) *partition {
 		indexes: newIndexes(), progress: newProgress(-1), ready: newGate(), lag: lag.New(time.Now(), 2*watchEvery), cancel: cancel,
 	}
 	p.target.Store(unknownTarget)
+	p.forgetLeader()
 	p.start()
 	return p
 }
@@ -99,7 +99,6 @@ func (p *partition) runOnce(ctx context.Context) error {
 		return err
 	}
 	p.following, p.writer = false, 0
-	p.leader.Store(nil)
 	recovered := make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

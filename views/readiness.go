@@ -24,6 +24,7 @@ func (p *partition) becomeReady(ctx context.Context, recovered <-chan struct{}) 
 	case <-ctx.Done():
 		return
 	}
+	p.forgetLeader()
 	for pause := newPause(); ctx.Err() == nil; pause.Wait(ctx) {
 		applied, err := p.awaitEnd(ctx, end)
 		if err == nil && applied {

@@ -29,11 +29,16 @@ type Record struct {
 // is still there, to the end, exclusive. Control records and offsets that retention or
 // compaction took away are passed over. An error is the last step.
 func (c *Cluster) Records(ctx context.Context, topic string, partition int32, from, end int64) iter.Seq2[Record, error] {
+	return c.records(ctx, topic, partition, from, end, fetchBytes)
+}
+
+// records is Records with fetches of most bytes.
+func (c *Cluster) records(ctx context.Context, topic string, partition int32, from, end int64, most int32) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		start, err := c.StartOffset(ctx, topic, partition)
 		for from = max(from, start); err == nil && from < end; {
 			var block *sarama.FetchResponseBlock
-			if block, err = c.fetch(ctx, topic, partition, from); err != nil {
+			if block, err = c.fetch(ctx, topic, partition, from, most); err != nil {
 				err = fmt.Errorf("read %s/%d from %d: %w", topic, partition, from, Denied(err, "Read", OnTopic(topic)))
 				break
 			}
@@ -82,7 +87,7 @@ func dataOf(block *sarama.FetchResponseBlock, from, end int64, yield func(Record
 // RecordAt returns the data record at an offset below the partition's end, and whether
 // there is one: retention or compaction may have taken it.
 func (c *Cluster) RecordAt(ctx context.Context, topic string, partition int32, offset int64) (Record, bool, error) {
-	for r, err := range c.Records(ctx, topic, partition, offset, offset+1) {
+	for r, err := range c.records(ctx, topic, partition, offset, offset+1, 1) { // one batch
 		return r, err == nil, err
 	}
 	return Record{}, false, nil

@@ -82,3 +82,38 @@ func TestFollowTakesWhatComesUntilTheContextEnds(t *testing.T) {
 		t.Error("an offset beyond the end was followed")
 	}
 }
+
+// What is looked up is what a consumer gets, with the same timestamp.
+func TestRecordAt(t *testing.T) {
+	for _, timestamps := range []string{"CreateTime", "LogAppendTime"} {
+		t.Run(timestamps, func(t *testing.T) {
+			w := newWorld(t)
+			noError(t, w.CreateTopic("t", 1, map[string]string{"message.timestamp.type": timestamps}))
+			w.produce("t", 3)
+			w.transact("t", 1, kgo.TryCommit) // its control record is at 4
+			consumer, err := w.cluster.NewConsumer()
+			noError(t, err)
+			defer consumer.Close()
+			partition, err := consumer.ConsumePartition("t", 0, 0)
+			noError(t, err)
+			defer partition.Close()
+			for offset := range int64(4) {
+				want := <-partition.Messages()
+				got, found, err := w.cluster.RecordAt(w.ctx, "t", 0, offset)
+				noError(t, err)
+				if !found || got.Offset != offset || string(got.Value) != string(want.Value) || !got.Time.Equal(want.Timestamp) {
+					t.Errorf("%d: %+v, %t, want %+v", offset, got, found, want)
+				}
+			}
+			noError(t, w.DeleteRecords("t", 0, 1))
+			for _, offset := range []int64{0, 4} {
+				if _, found, err := w.cluster.RecordAt(w.ctx, "t", 0, offset); found || err != nil {
+					t.Errorf("%d: %t, %v", offset, found, err)
+				}
+			}
+			if _, _, err := w.cluster.RecordAt(w.ctx, "t", 0, 6); err == nil {
+				t.Error("no error beyond the end")
+			}
+		})
+	}
+}

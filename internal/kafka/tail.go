@@ -22,21 +22,22 @@ func (c *Cluster) FirstData(ctx context.Context, topic string, partition int32, 
 // MayRead returns a [DeniedError] when this client may not read the topic: sarama's
 // consumers say so in a log only, and wait. Other errors show elsewhere.
 func (c *Cluster) MayRead(ctx context.Context, topic string) error {
-	_, err := c.fetch(ctx, topic, 0, 0)
+	_, err := c.fetch(ctx, topic, 0, 0, fetchBytes)
 	if err = Denied(err, "Read", OnTopic(topic)); IsDenied(err) {
 		return err
 	}
 	return nil
 }
 
-func (c *Cluster) fetch(ctx context.Context, topic string, partition int32, from int64) (*sarama.FetchResponseBlock, error) {
+// fetch brings most bytes of a partition at most, or one batch when that is larger.
+func (c *Cluster) fetch(ctx context.Context, topic string, partition int32, from int64, most int32) (*sarama.FetchResponseBlock, error) {
 	return call(ctx, func() (*sarama.FetchResponseBlock, error) {
 		leader, err := c.client.Leader(topic, partition)
 		if err != nil {
 			return nil, err
 		}
-		req := &sarama.FetchRequest{Version: 4, MinBytes: 0, MaxWaitTime: 0, MaxBytes: fetchBytes}
-		req.AddBlock(topic, partition, from, fetchBytes, -1)
+		req := &sarama.FetchRequest{Version: 4, MinBytes: 0, MaxWaitTime: 0, MaxBytes: most}
+		req.AddBlock(topic, partition, from, most, -1)
 		resp, err := leader.Fetch(req)
 		if err != nil {
 			return nil, closeBroken(leader, err)
