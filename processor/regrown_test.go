@@ -59,7 +59,7 @@ func TestRegrownMetadataTopicUnderAProcessor(t *testing.T) {
 	c.WaitApplied()
 	backup.Restore(rlmmtest.MetadataTopic)
 	c.PublishEvents(rlmmtest.Segment(tip, 11, 10, 19), rlmmtest.Segment(tip, 12, 20, 29))
-	wantGivenUp(t, c, p, "rlmm reset")
+	_ = wantGivenUp(t, c, p, "rlmm reset")
 	if answers := c.Answers(0); len(answers) != 2 {
 		t.Errorf("%d answers", len(answers))
 	}
