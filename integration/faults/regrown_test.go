@@ -20,13 +20,22 @@ func backedUp(t *testing.T) (*world, *member, *kafkatest.Backup) {
 	w.publishFor(time.Second)
 	w.awaitAnswers()
 	backup := broker.Backup(t)
-	w.publishFor(time.Second)
+	w.outgrow(w.inputEnds())
 	w.awaitAnswers()
 	return w, m, backup
 }
 
-// lose restores the backup and publishes until the input, as far as anything was applied
-// since, has grown again.
+// outgrow publishes until every partition of the input is longer.
+func (w *world) outgrow(ends []int64) {
+	w.t.Helper()
+	for p, end := range ends {
+		for w.end(w.topic, int32(p)) <= end {
+			w.publishFor(500 * time.Millisecond)
+		}
+	}
+}
+
+// lose restores the backup and lets the input grow again beyond what was applied.
 func (w *world) lose(backup *kafkatest.Backup, topic string) {
 	w.t.Helper()
 	before := w.inputEnds()
@@ -34,11 +43,7 @@ func (w *world) lose(backup *kafkatest.Backup, topic string) {
 	for p := range w.acknowledged {
 		w.acknowledged[p].Store(-1)
 	}
-	for p, end := range before {
-		for w.end(w.topic, int32(p)) <= end+10 {
-			w.publishFor(500 * time.Millisecond)
-		}
-	}
+	w.outgrow(before)
 }
 
 // The metadata topic loses its end, with a broker that is restored from a backup, and grows
