@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/IBM/sarama"
+
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/store"
+	"github.com/tieredlog/rlmm/internal/table"
 )
 
 // checkEvery is how often a running processor looks whether its topics are still the
@@ -21,7 +24,8 @@ var errTopicsChanged = errors.New("the topics have changed")
 
 // checkTopics returns a [kafka.DeniedError] when the metadata topic may not be read, a
 // [store.IdentityError] for another metadata topic than the one
-// that the instance began with, and errTopicsChanged for all else that has changed.
+// that the instance began with, a [kafka.MismatchError] for a table whose head retention
+// may take, and errTopicsChanged for all else that has changed.
 func (i *instance) checkTopics(ctx context.Context) error {
 	input, err := i.cluster.Topic(ctx, i.cfg.MetadataTopic)
 	if err != nil {
@@ -46,7 +50,30 @@ func (i *instance) checkTopics(ctx context.Context) error {
 			return fmt.Errorf("%w: %s has %d partitions now", errTopicsChanged, t.Name, t.Partitions)
 		}
 	}
+	if err := i.cluster.CheckPolicy(ctx, rows.Name, kafka.Compact); err != nil {
+		return err
+	}
 	return i.cluster.MayRead(ctx, input.Name)
+}
+
+// topicManager is goka's view of the cluster, and looks where the table begins before
+// goka reads it.
+type topicManager struct {
+	kafka.TopicManager
+	instance *instance
+}
+
+// GetOffset is asked where the table begins and ends before it is read: goka would go on
+// where it begins.
+func (m topicManager) GetOffset(topic string, partition int32, at int64) (int64, error) {
+	offset, err := m.TopicManager.GetOffset(topic, partition, at)
+	st, ok := m.instance.opened(partition)
+	if err == nil && ok && at == sarama.OffsetOldest {
+		if err = table.CheckHead(topic, partition, offset, st.Position().Table); err != nil {
+			m.instance.end(err) // goka would try again
+		}
+	}
+	return offset, err
 }
 
 // verifyInput returns an [store.IdentityError] when the metadata topic isn't the one any

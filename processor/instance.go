@@ -170,7 +170,7 @@ func (i *instance) options() []goka.ProcessorOption {
 			return i.cluster.NewConsumer()
 		}),
 		goka.WithTopicManagerBuilder(func([]string) (goka.TopicManager, error) {
-			return kafka.TopicManager{Cluster: i.cluster}, nil
+			return topicManager{kafka.TopicManager{Cluster: i.cluster}, i}, nil
 		}),
 		goka.WithConsumerGroupBuilder(i.buildGroup),
 		goka.WithProducerBuilder(i.buildProducer),

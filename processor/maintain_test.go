@@ -27,6 +27,7 @@ func outcome(r *kgo.Record) string {
 func TestPurge(t *testing.T) {
 	t.Parallel()
 	c := rlmmtest.NewCluster(t, 2)
+	c.KeepTableHead()
 	p := c.RunProcessor(purging)
 	publishLives(c, 0, 5)
 	c.WaitApplied()
@@ -110,6 +111,7 @@ func TestPurgeSparesARowThatChanged(t *testing.T) {
 func TestPositionsSurviveCompaction(t *testing.T) {
 	t.Parallel()
 	c := rlmmtest.NewCluster(t, 1)
+	c.KeepTableHead()
 	p := c.RunProcessor(soon)
 	publishLives(c, 0, 5)
 	c.Publish(rlmmtest.Raw(0, nil)) // its answer is a tombstone under a key that the fence takes

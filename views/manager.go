@@ -92,6 +92,9 @@ func (m *Manager) connect(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := m.checkPolicy(ctx); err != nil {
+		return err
+	}
 	limit, err := m.cluster.TopicConfigInt(ctx, input.Name, "max.message.bytes")
 	if err != nil {
 		return err
@@ -128,6 +131,9 @@ func (m *Manager) topics(ctx context.Context) (input kafka.Topic, id store.Ident
 // expect is what the local store of a partition must fit now.
 func (m *Manager) expect(ctx context.Context, number int32) (store.Expect, error) {
 	_, id, err := m.topics(ctx)
+	if err == nil {
+		err = m.checkPolicy(ctx)
+	}
 	if err != nil {
 		return store.Expect{}, err
 	}

@@ -56,6 +56,9 @@ type partition struct {
 	// goroutines use it, one after the other.
 	following bool
 
+	// endRun ends the view that runs now; run starts another one.
+	endRun atomic.Pointer[context.CancelFunc]
+
 	ctx    context.Context // ends when the partition is no longer viewed
 	cancel context.CancelFunc
 	control
@@ -102,6 +105,7 @@ func (p *partition) runOnce(ctx context.Context) error {
 	recovered := make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	p.endRun.Store(&cancel)
 	view, err := p.newView(ctx, end, recovered)
 	if err != nil {
 		return err
@@ -134,7 +138,7 @@ func (p *partition) newView(ctx context.Context, end int64, recovered chan struc
 	}
 	return goka.NewView(m.cfg.Kafka.Bootstrap, goka.Table(m.cfg.table()), nopCodec{},
 		goka.WithViewTopicManagerBuilder(func([]string) (goka.TopicManager, error) {
-			return singleTopicManager{kafka.TopicManager{Cluster: m.cluster}, p.number}, nil
+			return singleTopicManager{kafka.TopicManager{Cluster: m.cluster}, p.number, p.begins}, nil
 		}),
 		goka.WithViewConsumerSaramaBuilder(m.consumerOf(p.number)),
 		goka.WithViewStorageBuilder(build),
@@ -143,6 +147,14 @@ func (p *partition) newView(ctx context.Context, end int64, recovered chan struc
 		}),
 		goka.WithViewLogger(kafka.GokaLogger{Logger: p.log}),
 	)
+}
+
+// begins returns a [table.HeadError] when the table begins behind what the store lacks:
+// goka would go on there. A beginning that moves later ends the read.
+func (p *partition) begins(start int64) error {
+	err := table.CheckHead(p.m.cfg.table(), p.number, start, p.store.Position().Table)
+	p.fail(err) // goka wraps without unwrapping
+	return err
 }
 
 // viewStorage is the store as goka's view gets it: the view doesn't own it, so that

@@ -251,6 +251,7 @@ func TestSmallIndexes(t *testing.T) {
 func TestCompactedTable(t *testing.T) {
 	t.Parallel()
 	c := rlmmtest.NewCluster(t, 1)
+	c.KeepTableHead()
 	c.RunProcessor()
 	tip := c.PartitionOn(0, 0)
 	dir := t.TempDir()
@@ -293,6 +294,7 @@ func TestTombstonesMissedByARunningView(t *testing.T) {
 	if err := c.CreateTopic(rlmmtest.Table, 1, map[string]string{"cleanup.policy": "compact", "delete.retention.ms": "0"}); err != nil {
 		t.Fatal(err)
 	}
+	c.KeepTableHead()
 	c.RunProcessor(func(cfg *processor.Config) {
 		cfg.MaintainEvery, cfg.PurgeAfter = 20*time.Millisecond, time.Millisecond
 	})

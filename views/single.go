@@ -14,12 +14,18 @@ import (
 type singleTopicManager struct {
 	kafka.TopicManager
 	partition int32
+	begins    func(start int64) error // is told where the table begins
 }
 
 func (m singleTopicManager) Partitions(string) ([]int32, error) { return []int32{0}, nil }
 
+// GetOffset is asked where the table begins and ends before it is read.
 func (m singleTopicManager) GetOffset(topic string, _ int32, at int64) (int64, error) {
-	return m.TopicManager.GetOffset(topic, m.partition, at)
+	offset, err := m.TopicManager.GetOffset(topic, m.partition, at)
+	if err == nil && at == sarama.OffsetOldest {
+		err = m.begins(offset)
+	}
+	return offset, err
 }
 
 type singleConsumer struct {

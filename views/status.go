@@ -39,9 +39,14 @@ func (m *Manager) look() {
 	if err == nil {
 		err = m.mayRead()
 	}
+	if err == nil {
+		err = m.checkPolicy(m.ctx)
+	}
 	for _, p := range views.all {
 		if p.compareTopic(m.ctx, input, now, err) == nil { // else it is kept by the partition, for those who ask
 			p.allowed()
+		} else if kafka.IsMismatch(err, kafka.CleanupPolicy) {
+			p.beginAnew()
 		}
 	}
 	at := time.Now()
@@ -59,6 +64,19 @@ func (m *Manager) look() {
 // mayRead returns an error when the table, or the metadata topic, may not be read.
 func (m *Manager) mayRead() error {
 	return errors.Join(m.cluster.MayRead(m.ctx, m.cfg.MetadataTopic), m.cluster.MayRead(m.ctx, m.cfg.table()))
+}
+
+// checkPolicy returns a [kafka.MismatchError] when retention may take the table's head.
+func (m *Manager) checkPolicy(ctx context.Context) error {
+	return m.cluster.CheckPolicy(ctx, m.cfg.table(), kafka.Compact)
+}
+
+// beginAnew ends the view that runs: the next one begins once the table can be trusted,
+// with a look at where it begins.
+func (p *partition) beginAnew() {
+	if end := p.endRun.Load(); end != nil {
+		(*end)()
+	}
 }
 
 // looked notes the end of the partition.

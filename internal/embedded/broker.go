@@ -2,7 +2,7 @@
 // franz-go's kfake. It speaks Kafka's protocol to any client on loopback and keeps
 // its topics in a folder, or nowhere.
 //
-// It isn't for production: one broker, no replication. Retention is off in all that
+// It isn't for production: one broker, no replication, no cleaning. Retention is off in all that
 // rlmm creates on it: kfake restarts an emptied partition at offset 0. What Kafka's own
 // admin client asks to describe a topic (DescribeTopicPartitions) kfake answers in a way
 // that the client can't read; all else that was tried works.
@@ -16,6 +16,14 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 )
+
+// ClusterID is that of every broker.
+const ClusterID = "rlmm-embedded"
+
+// never is the most that kfake waits between two cleanings, about a century: it has a
+// compacted partition begin at the first record that is left, which in Kafka only
+// retention does, and what a reader takes for a lost head.
+const never = 100 * 365 * 24 * time.Hour
 
 // Config is what a broker needs.
 type Config struct {
@@ -36,8 +44,9 @@ func Start(cfg Config) (*Broker, error) {
 		return nil, err
 	}
 	opts := []kfake.Opt{
-		kfake.NumBrokers(1), kfake.Ports(port), kfake.ClusterID("rlmm-embedded"),
+		kfake.NumBrokers(1), kfake.Ports(port), kfake.ClusterID(ClusterID),
 		kfake.GroupMinSessionTimeout(time.Second),
+		kfake.BrokerConfigs(map[string]string{"log.cleaner.backoff.ms": strconv.FormatInt(never.Milliseconds(), 10)}),
 	}
 	if cfg.DataDir != "" {
 		opts = append(opts, kfake.DataDir(cfg.DataDir))

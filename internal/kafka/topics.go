@@ -28,7 +28,7 @@ type TopicSpec struct {
 // it (TopicBasedRemoteLogMetadataManager.newRemoteLogMetadataTopic).
 func MetadataTopic(name string, partitions int32, replication, minISR int16) TopicSpec {
 	return TopicSpec{name, partitions, replication, map[string]string{
-		"cleanup.policy": "delete", "retention.ms": "-1", "remote.storage.enable": "false",
+		CleanupPolicy: "delete", "retention.ms": "-1", "remote.storage.enable": "false",
 		"min.insync.replicas": strconv.Itoa(int(minISR)),
 	}}
 }
@@ -36,7 +36,7 @@ func MetadataTopic(name string, partitions int32, replication, minISR int16) Top
 // TableTopic is the table's: compacted, tombstones kept for seven days.
 func TableTopic(name string, partitions int32, replication, minISR int16, maxMessageBytes int) TopicSpec {
 	return TopicSpec{name, partitions, replication, map[string]string{
-		"cleanup.policy": "compact", "delete.retention.ms": strconv.FormatInt((7 * 24 * time.Hour).Milliseconds(), 10),
+		CleanupPolicy: Compact, "delete.retention.ms": strconv.FormatInt((7 * 24 * time.Hour).Milliseconds(), 10),
 		"min.insync.replicas": strconv.Itoa(int(minISR)), "max.message.bytes": strconv.Itoa(maxMessageBytes),
 	}}
 }
@@ -44,13 +44,20 @@ func TableTopic(name string, partitions int32, replication, minISR int16, maxMes
 // RejectedTopic is the rejected events': kept for seven days.
 func RejectedTopic(name string, replication, minISR int16, maxMessageBytes int) TopicSpec {
 	return TopicSpec{name, 1, replication, map[string]string{
-		"cleanup.policy": "delete", "retention.ms": strconv.FormatInt((7 * 24 * time.Hour).Milliseconds(), 10),
+		CleanupPolicy: "delete", "retention.ms": strconv.FormatInt((7 * 24 * time.Hour).Milliseconds(), 10),
 		"min.insync.replicas": strconv.Itoa(int(minISR)), "max.message.bytes": strconv.Itoa(maxMessageBytes),
 	}}
 }
 
 // PartitionCount is the Setting of a [MismatchError] about a topic's partition count.
 const PartitionCount = "the partition count"
+
+// CleanupPolicy is the Setting of a [MismatchError] about a topic's cleanup policy.
+const CleanupPolicy = "cleanup.policy"
+
+// Compact is the cleanup policy of the table, which "delete" beside it would take the
+// head of.
+const Compact = "compact"
 
 // MismatchError says that a topic isn't what rlmm needs; nothing was changed.
 type MismatchError struct{ Topic, Setting, Want, Got string }
@@ -69,6 +76,12 @@ func (e *MismatchError) Error() string {
 // partitions than it must have.
 func PartitionCountError(t Topic, want int32) error {
 	return &MismatchError{t.Name, PartitionCount, strconv.Itoa(int(want)), strconv.Itoa(int(t.Partitions))}
+}
+
+// IsMismatch tells whether the error is a [MismatchError] about the setting.
+func IsMismatch(err error, setting string) bool {
+	mismatch := (*MismatchError)(nil)
+	return errors.As(err, &mismatch) && mismatch.Setting == setting
 }
 
 // Unhealable marks the error.
@@ -145,13 +158,19 @@ func (c *Cluster) check(ctx context.Context, spec TopicSpec, t Topic) error {
 	if spec.Partitions != 0 && t.Partitions != spec.Partitions {
 		return PartitionCountError(t, spec.Partitions)
 	}
-	want, ok := spec.Configs["cleanup.policy"]
+	want, ok := spec.Configs[CleanupPolicy]
 	if !ok {
 		return nil
 	}
-	got, err := c.TopicConfig(ctx, t.Name, "cleanup.policy")
+	return c.CheckPolicy(ctx, t.Name, want)
+}
+
+// CheckPolicy returns a [MismatchError] when the topic's cleanup policy isn't the wanted
+// one.
+func (c *Cluster) CheckPolicy(ctx context.Context, topic, want string) error {
+	got, err := c.TopicConfig(ctx, topic, CleanupPolicy)
 	if err == nil && got != want {
-		err = &MismatchError{t.Name, "cleanup.policy", want, got}
+		err = &MismatchError{topic, CleanupPolicy, want, got}
 	}
 	return err
 }

@@ -34,3 +34,30 @@ func CheckFenced(r Record, topic string, partition int32, offset int64) error {
 	}
 	return nil
 }
+
+// HeadError says that records are gone from the table's beginning that a store hasn't
+// read. Compaction alone never moves the beginning; retention does.
+type HeadError struct {
+	Topic     string
+	Partition int32
+	// Start is the first offset that the table still holds, Have the store's; −1 is none.
+	Start, Have int64
+}
+
+// Error names the remedy.
+func (e *HeadError) Error() string {
+	return fmt.Sprintf("the table lost its head: %s/%d begins at %d, and the local store ends at %d: the rows in between are gone; set cleanup.policy=compact, then `rlmm reset` clears table and group, and a new fleet makes the table from the metadata topic",
+		e.Topic, e.Partition, e.Start, e.Have)
+}
+
+// Unhealable marks the error: no retry mends it.
+func (*HeadError) Unhealable() {}
+
+// CheckHead returns a [HeadError] when the partition of the table, which begins at start,
+// doesn't go on where a store ends that has read it up to have, −1 for nothing.
+func CheckHead(topic string, partition int32, start, have int64) error {
+	if start > have+1 {
+		return &HeadError{topic, partition, start, have}
+	}
+	return nil
+}
