@@ -221,7 +221,7 @@ func (i *instance) buildOther(client sarama.Client, brokers []string, clientID s
 }
 
 func (i *instance) buildStorage(topic string, p int32) (storage.Storage, error) {
-	end, err := i.cluster.EndOffset(context.Background(), topic, p)
+	end, err := i.cluster.DataEnd(context.Background(), topic, p)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/rlmmtest"
@@ -65,24 +67,51 @@ func TestTableThatLostItsHead(t *testing.T) {
 	}
 }
 
-// While retention may take the table's head nobody is ready, and nobody becomes it; it
-// heals when the setting is mended and nothing is lost.
+// While retention may take the table's head nobody becomes a manager. Who is one goes on,
+// with what is right, and says it.
 func TestTablePolicy(t *testing.T) {
 	t.Parallel()
+	for _, policy := range []string{"delete", "compact,delete"} {
+		c := rlmmtest.NewCluster(t, 1)
+		c.RunProcessor()
+		tip := c.PartitionOn(0, 0)
+		c.PublishEvents(finished(rlmmtest.Segment(tip, 1, 0, 9))...)
+		m := c.ReadyManager()
+		c.AlterTopic(rlmmtest.Table, "cleanup.policy", policy)
+		c.WaitFor("it says so", func() bool {
+			s := m.Status()
+			return s.State == api.StateFailed && kafka.IsMismatch(s.Partitions[0].Err, kafka.CleanupPolicy)
+		})
+		wantIDs(t, m, tip, rlmmtest.ID(1))
+		cfg := views.Config{Kafka: c.Settings, DataDir: t.TempDir(), Logger: c.Logger}
+		if _, err := views.NewManager(context.Background(), cfg); !kafka.IsMismatch(err, kafka.CleanupPolicy) {
+			t.Errorf("a new one with %s: %v", policy, err)
+		}
+		c.AlterTopic(rlmmtest.Table, "cleanup.policy", "compact")
+		c.WaitFor("it is well again", func() bool { return m.Status().State == api.StateRunning })
+	}
+}
+
+// A foreign transaction ends with a control record: it is no record to wait for.
+func TestControlRecordAtTheTablesEnd(t *testing.T) {
+	t.Parallel()
 	c := rlmmtest.NewCluster(t, 1)
-	c.RunProcessor()
+	p := c.RunProcessor()
 	tip := c.PartitionOn(0, 0)
 	c.PublishEvents(finished(rlmmtest.Segment(tip, 1, 0, 9))...)
-	m := c.ReadyManager()
-	c.AlterTopic(rlmmtest.Table, "cleanup.policy", "compact,delete")
-	c.WaitFor("it isn't ready", func() bool { return kafka.IsMismatch(m.Ready(), kafka.CleanupPolicy) })
-	cfg := views.Config{Kafka: c.Settings, DataDir: t.TempDir(), Logger: c.Logger}
-	if _, err := views.NewManager(context.Background(), cfg); !kafka.IsMismatch(err, kafka.CleanupPolicy) {
-		t.Errorf("a new one: %v", err)
-	}
-	c.AlterTopic(rlmmtest.Table, "cleanup.policy", "compact")
-	if err := m.WaitReady(c.Context()); err != nil {
+	c.WaitApplied()
+	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
+	c.TransactOn(rlmmtest.Table, &kgo.Record{Key: []byte("!x"), Value: []byte("y")})
+	m := c.ReadyManager()
 	wantIDs(t, m, tip, rlmmtest.ID(1))
+	c.RunProcessor()
+	c.TransactOn(rlmmtest.Table, &kgo.Record{Key: []byte("!x"), Value: []byte("y")})
+	c.PublishEvents(finished(rlmmtest.Segment(tip, 2, 10, 19))...)
+	c.WaitFor("the later segment", func() bool {
+		_, ok, err := m.RemoteLogSegmentMetadata(t.Context(), tip, 0, 15)
+		return ok && err == nil
+	})
+	c.VerifyTable()
 }

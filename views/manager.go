@@ -131,13 +131,10 @@ func (m *Manager) topics(ctx context.Context) (input kafka.Topic, id store.Ident
 // expect is what the local store of a partition must fit now.
 func (m *Manager) expect(ctx context.Context, number int32) (store.Expect, error) {
 	_, id, err := m.topics(ctx)
-	if err == nil {
-		err = m.checkPolicy(ctx)
-	}
 	if err != nil {
 		return store.Expect{}, err
 	}
-	end, err := m.cluster.EndOffset(ctx, m.cfg.table(), number)
+	end, err := m.cluster.DataEnd(ctx, m.cfg.table(), number)
 	if err != nil {
 		return store.Expect{}, err
 	}

@@ -56,9 +56,6 @@ type partition struct {
 	// goroutines use it, one after the other.
 	following bool
 
-	// endRun ends the view that runs now; run starts another one.
-	endRun atomic.Pointer[context.CancelFunc]
-
 	ctx    context.Context // ends when the partition is no longer viewed
 	cancel context.CancelFunc
 	control
@@ -105,7 +102,6 @@ func (p *partition) runOnce(ctx context.Context) error {
 	recovered := make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p.endRun.Store(&cancel)
 	view, err := p.newView(ctx, end, recovered)
 	if err != nil {
 		return err

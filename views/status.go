@@ -39,18 +39,14 @@ func (m *Manager) look() {
 	if err == nil {
 		err = m.mayRead()
 	}
-	if err == nil {
-		err = m.checkPolicy(m.ctx)
-	}
 	for _, p := range views.all {
 		if p.compareTopic(m.ctx, input, now, err) == nil { // else it is kept by the partition, for those who ask
 			p.allowed()
-		} else if kafka.IsMismatch(err, kafka.CleanupPolicy) {
-			p.beginAnew()
 		}
 	}
 	at := time.Now()
 	ends, err := m.cluster.EndOffsets(m.ctx, m.cfg.MetadataTopic, views.numbers())
+	err = errors.Join(err, m.checkPolicy(m.ctx))
 	m.lookErr.Store(&err)
 	for number, p := range views.all {
 		if end, ok := ends[number]; ok {
@@ -67,16 +63,10 @@ func (m *Manager) mayRead() error {
 }
 
 // checkPolicy returns a [kafka.MismatchError] when retention may take the table's head.
+// Nobody becomes a manager then; who is one goes on, since a lost head is noticed where it
+// is read.
 func (m *Manager) checkPolicy(ctx context.Context) error {
 	return m.cluster.CheckPolicy(ctx, m.cfg.table(), kafka.Compact)
-}
-
-// beginAnew ends the view that runs: the next one begins once the table can be trusted,
-// with a look at where it begins.
-func (p *partition) beginAnew() {
-	if end := p.endRun.Load(); end != nil {
-		(*end)()
-	}
 }
 
 // looked notes the end of the partition.

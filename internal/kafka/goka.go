@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+
+	"github.com/IBM/sarama"
 )
 
 // TopicManager is goka's view of a cluster whose topics are ensured already: it
@@ -33,8 +35,12 @@ func (m TopicManager) Partitions(topic string) ([]int32, error) {
 	return partitions, nil
 }
 
-// GetOffset returns an offset by sarama's constants.
+// GetOffset returns an offset by sarama's constants. The newest one is behind the last
+// data record: goka's recovery waits for the record before it.
 func (m TopicManager) GetOffset(topic string, partition int32, at int64) (int64, error) {
+	if at == sarama.OffsetNewest {
+		return m.Cluster.DataEnd(context.Background(), topic, partition)
+	}
 	return m.Cluster.offset(context.Background(), topic, partition, at)
 }
 

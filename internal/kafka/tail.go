@@ -19,6 +19,33 @@ func (c *Cluster) FirstData(ctx context.Context, topic string, partition int32, 
 	return 0, false, nil
 }
 
+// DataEnd returns the offset behind the last data record of a partition, where it begins
+// when there is none. What follows up to the end offset, control records for one, a reader
+// can wait for for ever.
+func (c *Cluster) DataEnd(ctx context.Context, topic string, partition int32) (int64, error) {
+	start, err := c.StartOffset(ctx, topic, partition)
+	if err != nil {
+		return 0, err
+	}
+	end, err := c.EndOffset(ctx, topic, partition)
+	if err != nil {
+		return 0, err
+	}
+	for tail := int64(1); ; tail *= 16 {
+		from := max(start, end-tail)
+		behind := start
+		for r, err := range c.Records(ctx, topic, partition, from, end) {
+			if err != nil {
+				return 0, err
+			}
+			behind = r.Offset + 1
+		}
+		if behind > from || from == start {
+			return behind, nil
+		}
+	}
+}
+
 // MayRead returns a [DeniedError] when this client may not read the topic: sarama's
 // consumers say so in a log only, and wait. Other errors show elsewhere.
 func (c *Cluster) MayRead(ctx context.Context, topic string) error {

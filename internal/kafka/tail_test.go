@@ -74,6 +74,41 @@ func TestFirstData(t *testing.T) {
 	}
 }
 
+func TestDataEnd(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		fill func(*world)
+		want int64
+	}{
+		{"empty", func(*world) {}, 0},
+		{"data", func(w *world) { w.produce("t", 5) }, 5},
+		{"committed", func(w *world) { w.transact("t", 2, kgo.TryCommit) }, 2},
+		{"aborted, which a reader of all sees", func(w *world) { w.produce("t", 1); w.transact("t", 2, kgo.TryAbort) }, 3},
+		{"trimmed away", func(w *world) { w.produce("t", 5); noError(w.t, w.DeleteRecords("t", 0, 5)) }, 5},
+		{"trimmed to the control record", func(w *world) {
+			w.transact("t", 2, kgo.TryCommit)
+			noError(w.t, w.DeleteRecords("t", 0, 2))
+		}, 2},
+		{"twenty control records", func(w *world) {
+			w.produce("t", 600)
+			w.transactAtOnce("t", 20)
+		}, 620},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.create("t", 1, nil)
+			c.fill(w)
+			end, err := w.cluster.DataEnd(w.ctx, "t", 0)
+			noError(t, err)
+			wantSame(t, "end", c.want, end)
+		})
+	}
+	w := newWorld(t)
+	if _, err := w.cluster.DataEnd(w.ctx, "t", 0); err == nil {
+		t.Error("a topic that isn't there has an end")
+	}
+}
+
 func TestFirstDataErrors(t *testing.T) {
 	w := newWorld(t)
 	w.create("t", 1, nil)

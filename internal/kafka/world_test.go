@@ -94,6 +94,24 @@ func (w *world) transact(topic string, n int, end kgo.TransactionEndTry) {
 	noError(w.t, client.EndTransaction(w.ctx, end))
 }
 
+// transactAtOnce commits n transactions of one record each, which all begin before the
+// first one ends: their control records lie together.
+func (w *world) transactAtOnce(topic string, n int) {
+	w.t.Helper()
+	clients := make([]*kgo.Client, n)
+	for i := range clients {
+		client, err := kgo.NewClient(kgo.SeedBrokers(w.addr), kgo.TransactionalID(strconv.Itoa(i)), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+		noError(w.t, err)
+		defer client.Close()
+		noError(w.t, client.BeginTransaction())
+		noError(w.t, client.ProduceSync(w.ctx, records(topic, 1, []byte("v"))...).FirstErr())
+		clients[i] = client
+	}
+	for _, client := range clients {
+		noError(w.t, client.EndTransaction(w.ctx, kgo.TryCommit))
+	}
+}
+
 // count observes requests of a kind, all entities of each among it.
 func (w *world) count(keys ...kmsg.Key) *kfake.FaultHandle {
 	return w.Fault(kfake.Fault{Keys: keys, Count: -1, Observe: true})

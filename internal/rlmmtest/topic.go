@@ -193,11 +193,22 @@ func (c *Cluster) PublishTo(records ...*kgo.Record) {
 // committed: control records follow them.
 func (c *Cluster) PublishInTransaction(records ...recording.Event) {
 	c.t.Helper()
+	raw := make([]*kgo.Record, len(records))
+	for i, r := range records {
+		raw[i] = &kgo.Record{Partition: r.Partition, Value: r.Value}
+	}
+	c.TransactOn(MetadataTopic, raw...)
+}
+
+// TransactOn is PublishInTransaction for any topic.
+func (c *Cluster) TransactOn(topic string, records ...*kgo.Record) {
+	c.t.Helper()
 	client := c.client(kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID("rlmmtest"))
 	defer client.Close()
 	c.must(client.BeginTransaction())
 	for _, r := range records {
-		c.must(client.ProduceSync(c.Context(), &kgo.Record{Topic: MetadataTopic, Partition: r.Partition, Value: r.Value}).FirstErr())
+		r.Topic = topic
+		c.must(client.ProduceSync(c.Context(), r).FirstErr())
 	}
 	c.must(client.EndTransaction(c.Context(), kgo.TryCommit))
 }

@@ -68,7 +68,7 @@ const corruptMark = "CORRUPT"
 // Expect is what a store must fit to be of use.
 type Expect struct {
 	Identity Identity
-	// TableEnd is the table's end offset now.
+	// TableEnd is the offset behind the table's last data record now.
 	TableEnd int64
 	// MaxAge is how old the last record of a store that isn't at the table's end may
 	// be: tombstones that it didn't see may be gone. With 0 a store must be at the end.
