@@ -33,6 +33,9 @@ const (
 	// OutcomePurge answers no input record: the processor removed a marker that
 	// nothing needs any more.
 	OutcomePurge
+	// OutcomeRepair answers no input record: the processor wrote a row again that somebody
+	// else had written to.
+	OutcomeRepair
 )
 
 var outcomeTexts = [...]string{
@@ -46,11 +49,12 @@ var outcomeTexts = [...]string{
 	OutcomeMisrouted:                        "Misrouted",
 	OutcomeTooLarge:                         "TooLarge",
 	OutcomePurge:                            "purge",
+	OutcomeRepair:                           "repair",
 }
 
 // ParseOutcome reads the text of an outcome; any other text is an error.
 func ParseOutcome(text string) (Outcome, error) {
-	for o := OutcomeApplied; o <= OutcomePurge; o++ {
+	for o := OutcomeApplied; o <= OutcomeRepair; o++ {
 		if outcomeTexts[o] == text {
 			return o, nil
 		}
@@ -60,12 +64,14 @@ func ParseOutcome(text string) (Outcome, error) {
 
 // String returns the outcome's text, UNKNOWN(n) for a number that is none.
 func (o Outcome) String() string {
-	if o < OutcomeApplied || o > OutcomePurge {
+	if o < OutcomeApplied || o > OutcomeRepair {
 		return fmt.Sprintf("UNKNOWN(%d)", uint8(o))
 	}
 	return outcomeTexts[o]
 }
 
-// Rejected tells whether the input record was refused: every outcome but applied
-// and purge.
-func (o Outcome) Rejected() bool { return o != OutcomeApplied && o != OutcomePurge }
+// Answers tells whether the outcome is that of an input record.
+func (o Outcome) Answers() bool { return o != OutcomePurge && o != OutcomeRepair }
+
+// Rejected tells whether the input record was refused: every outcome of one but applied.
+func (o Outcome) Rejected() bool { return o != OutcomeApplied && o.Answers() }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestOutcomeText(t *testing.T) {
-	for o := codec.OutcomeApplied; o <= codec.OutcomePurge; o++ {
+	for o := codec.OutcomeApplied; o <= codec.OutcomeRepair; o++ {
 		if got, err := codec.ParseOutcome(o.String()); got != o || err != nil {
 			t.Errorf("ParseOutcome(%q) = %v, %v", o, got, err)
 		}
@@ -23,8 +23,8 @@ func TestOutcomeText(t *testing.T) {
 }
 
 func TestOutcomeRejected(t *testing.T) {
-	accepted := map[codec.Outcome]bool{codec.OutcomeApplied: true, codec.OutcomePurge: true}
-	for o := codec.OutcomeApplied; o <= codec.OutcomePurge; o++ {
+	accepted := map[codec.Outcome]bool{codec.OutcomeApplied: true, codec.OutcomePurge: true, codec.OutcomeRepair: true}
+	for o := codec.OutcomeApplied; o <= codec.OutcomeRepair; o++ {
 		if o.Rejected() == accepted[o] {
 			t.Errorf("%s: Rejected() = %v", o, o.Rejected())
 		}

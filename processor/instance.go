@@ -54,6 +54,7 @@ type instance struct {
 type recovering struct {
 	*store.Store
 	identity error
+	doubts   table.Doubts
 	lag      *lag.Tracker
 }
 
@@ -253,7 +254,8 @@ func (i *instance) recover(ctx goka.UpdateContext, _ storage.Storage, key string
 	if err != nil {
 		i.stats.foreign.Add(1)
 		i.log.Warn("foreign record in the table", "partition", ctx.Partition(), "offset", ctx.Offset(), "error", err)
-		return nil
+		_, err = st.doubts.Raise(st.Store, key, ctx.Partition(), i.partitions)
+		return err
 	}
 	if err := table.CheckFenced(r, i.cfg.table(), ctx.Partition(), ctx.Offset()); err != nil {
 		i.giveUp(err)
@@ -267,10 +269,15 @@ func (i *instance) recover(ctx goka.UpdateContext, _ storage.Storage, key string
 	}
 	applied, err := table.Apply(st.Store, r)
 	i.giveUpIf(err) // goka wraps without unwrapping
-	if err == nil && !applied {
-		i.stats.stale.Add(1)
-		i.log.Warn("stale record in the table", "partition", ctx.Partition(), "offset", ctx.Offset(), "source", r.Source)
+	switch {
+	case err != nil:
+		return err
+	case applied:
+		return st.doubts.Settle(st.Store, key)
 	}
+	i.stats.stale.Add(1)
+	i.log.Warn("stale record in the table", "partition", ctx.Partition(), "offset", ctx.Offset(), "source", r.Source)
+	_, err = st.doubts.Raise(st.Store, key, ctx.Partition(), i.partitions)
 	return err
 }
 
@@ -287,14 +294,14 @@ func (i *instance) otherTopic(st *recovering, ctx goka.UpdateContext, kind table
 	})
 }
 
-func (i *instance) recovered(p int32) (*store.Store, error) {
+func (i *instance) recovered(p int32) (*recovering, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	st := i.stores[p]
 	if st == nil {
 		return nil, errors.New("its store was not opened")
 	}
-	return st.Store, st.identity
+	return st, st.identity
 }
 
 // giveUp ends the processor with an error that can't heal.

@@ -2,6 +2,7 @@ package processor
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -31,18 +32,54 @@ func (i *instance) running(ctx context.Context, claims []int32) {
 func (i *instance) stopped() { i.onRunning(nil) }
 
 func (i *instance) maintain(ctx context.Context, claims []int32) {
-	tick := time.NewTicker(i.cfg.MaintainEvery)
+	tick, look := time.NewTicker(i.cfg.MaintainEvery), time.NewTicker(min(checkEvery, i.cfg.MaintainEvery))
 	defer tick.Stop()
+	defer look.Stop()
+	last := map[int32]int64{}
 	for {
+		var err error
 		select {
 		case <-ctx.Done():
 			return
+		case <-look.C:
+			err = i.lookForOthers(ctx, claims, last)
 		case <-tick.C:
+			err = i.maintainOnce(ctx, claims)
 		}
-		if err := i.maintainOnce(ctx, claims); err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil {
 			i.log.Warn("maintenance failed, trying again later", "error", err)
 		}
 	}
+}
+
+// lookForOthers writes a position where the table goes on behind what this owner has
+// written, and that has stood still since the last look: the answer tells whether
+// somebody else wrote. An owner that has nothing else to write would learn it late, and
+// readers would wait for it to repair what was written to.
+func (i *instance) lookForOthers(ctx context.Context, claims []int32, last map[int32]int64) error {
+	ends, err := i.cluster.EndOffsets(ctx, i.cfg.table(), claims)
+	if err != nil {
+		return err
+	}
+	for p, end := range ends {
+		st, err := i.recovered(p)
+		if err != nil {
+			return err
+		}
+		have := st.Committed().Table
+		before, looked := last[p]
+		last[p] = have
+		if !looked || have != before || end <= have+1 {
+			continue
+		}
+		if err := i.writer.WritePosition(ctx, p, st.Position().Applied, i.identity); err != nil {
+			if ctx.Err() == nil {
+				i.end(fmt.Errorf("%w: %w", errTopicsChanged, err))
+			}
+			return err
+		}
+	}
+	return nil
 }
 
 // maintainOnce writes the positions, and purges the markers that it found before that: a
@@ -55,7 +92,7 @@ func (i *instance) maintainOnce(ctx context.Context, claims []int32) error {
 		if err != nil {
 			return err
 		}
-		if found[p], err = findPurgeable(ctx, st, time.Now().Add(-i.cfg.PurgeAfter)); err != nil {
+		if found[p], err = findPurgeable(ctx, st.Store, time.Now().Add(-i.cfg.PurgeAfter)); err != nil {
 			return err
 		}
 	}

@@ -107,21 +107,11 @@ func (i *instance) purge(ctx context.Context, partition int32, markers purgeable
 	}
 	acks := make(chan error, len(markers))
 	for key, offset := range markers {
-		if err := i.purgeRow(partition, st, key, offset, acks); err != nil {
+		if err := i.purgeRow(partition, st.Store, key, offset, acks); err != nil {
 			return err
 		}
 	}
-	for range markers {
-		select {
-		case err := <-acks:
-			if err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
+	return await(ctx, acks, len(markers))
 }
 
 // purgeRow sends the tombstone of one row, in one step with the look at the row.

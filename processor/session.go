@@ -149,7 +149,10 @@ func (s session) start(ctx context.Context, p int32, fence int64) (next int64, e
 	if next, err = s.place(ctx, p, st.Position()); err != nil {
 		return 0, err
 	}
-	if err := s.writer.Start(p, st); err != nil {
+	if err := s.writer.Start(p, st.Store); err != nil {
+		return 0, err
+	}
+	if err := s.repair(ctx, p, st, next-1); err != nil {
 		return 0, err
 	}
 	return next, s.writer.WritePosition(ctx, p, next-1, s.identity)

@@ -41,6 +41,9 @@ type partition struct {
 	cause  atomic.Pointer[error]
 	// suspicion is the last fence while that is of another metadata topic; it holds ready.
 	suspicion atomic.Pointer[table.ForeignFenceError]
+	// doubt is the last record that raised one of doubts, while there are any; it holds
+	// ready too.
+	doubt atomic.Pointer[table.ForeignRecordError]
 	// lost rings when the partition can't go on: nobody answers who waits.
 	lost alarm
 	// lag is how far behind the metadata partition is known to be.
@@ -55,6 +58,10 @@ type partition struct {
 	// following is whether the view is behind its recovery. Only the view's own
 	// goroutines use it, one after the other.
 	following bool
+	// doubts are the rows that others wrote to; gapless is whether no offset of the table was
+	// missing since recovery ended. They are used as following is.
+	doubts  table.Doubts
+	gapless bool
 
 	ctx    context.Context // ends when the partition is no longer viewed
 	cancel context.CancelFunc
@@ -125,7 +132,7 @@ func (p *partition) newView(ctx context.Context, end int64, recovered chan struc
 		if err := p.sameTable(ctx); err != nil {
 			return err
 		}
-		p.following = true
+		p.following, p.gapless = true, true
 		close(recovered)
 		return nil
 	}
@@ -213,6 +220,7 @@ func (p *partition) openStore(ctx context.Context) (end int64, err error) {
 		p.log.Warn("local store moved aside, rebuilding it", "reason", string(reset))
 	}
 	if err == nil {
+		p.forgetDoubts()
 		p.identity.Store(&want.Identity)
 		p.progress.reset(p.store.Position().Applied)
 	}
@@ -240,11 +248,12 @@ func (p *partition) guarded(f func() error) error {
 
 // update applies a table record.
 func (p *partition) update(ctx context.Context, u goka.UpdateContext, key string, value []byte) error {
+	p.gapless = p.gapless && u.Offset() == p.store.Position().Table+1
 	r, err := table.Parse(key, value, u.Headers(), u.Timestamp())
 	if err != nil {
 		p.m.foreign.Add(1)
 		p.log.Warn("foreign record in the table", "offset", u.Offset(), "error", err)
-		return nil
+		return p.doubtRow(key, u.Offset())
 	}
 	err = p.belongs(ctx, r, u.Offset())
 	if err == nil {
@@ -261,16 +270,18 @@ func (p *partition) update(ctx context.Context, u goka.UpdateContext, key string
 	if r.Names() && r.MadeFrom(*p.identity.Load()) == *p.identity.Load() {
 		p.trust()
 	}
-	switch {
-	case !applied:
+	if !applied {
 		p.m.stale.Add(1)
 		p.log.Warn("stale record in the table", "offset", u.Offset(), "source", r.Source)
+		return p.doubtRow(key, u.Offset())
+	}
+	switch {
 	case r.Kind == table.Answer:
 		p.progress.apply(r.Source, answer{r.Outcome, r.Key, r.Value})
 	case r.Kind == table.Progress:
 		p.progress.advanceTo(r.Source)
 	}
-	return nil
+	return p.believeRow(key)
 }
 
 // belongs returns an error for a row of a newer version, and for a record of a table that is made from another metadata

@@ -135,7 +135,7 @@ func TestJudge(t *testing.T) {
 
 // Every outcome of a rejected event has a remedy, and every check a place.
 func TestNothingIsWithoutRemedyOrPlace(t *testing.T) {
-	for o := codec.OutcomeApplied; o <= codec.OutcomePurge; o++ {
+	for o := codec.OutcomeApplied; o <= codec.OutcomeRepair; o++ {
 		if o.Rejected() != (rejectedRemedies[o] != "") {
 			t.Errorf("%s: remedy %q", o, rejectedRemedies[o])
 		}

@@ -66,8 +66,9 @@ func answers(records []*kgo.Record) []*kgo.Record {
 
 func isAnswer(r *kgo.Record) bool {
 	_, answers := Header(r, "rlmm.offset")
-	outcome, _ := Header(r, "rlmm.outcome")
-	return answers && outcome != "" && outcome != codec.OutcomePurge.String()
+	text, _ := Header(r, "rlmm.outcome")
+	outcome, err := codec.ParseOutcome(text)
+	return answers && err == nil && outcome.Answers()
 }
 
 // Outcomes are the outcomes of a metadata partition's records, in order.

@@ -55,6 +55,9 @@ const (
 	// ResetUnproven is of a store whose last record was compacted away: nothing tells
 	// whether the table is the one that the store was made from.
 	ResetUnproven Reset = "unproven"
+	// ResetForeign is of a store that was being mended after somebody else had written to
+	// the table.
+	ResetForeign Reset = "foreign_record"
 	// ResetRequested is of a store that a person wants rebuilt.
 	ResetRequested Reset = "requested"
 	// ResetWriteFailed is of an open store only: opened again it may still be of use.
@@ -134,8 +137,8 @@ func (s *Store) suspect(err error) error {
 	return err
 }
 
-func isMarked(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, corruptMark))
+func isMarked(dir, mark string) bool {
+	_, err := os.Stat(filepath.Join(dir, mark))
 	return err == nil
 }
 
@@ -145,6 +148,8 @@ func (s *Store) fits(want Expect) (Reset, error) {
 	switch {
 	case s.corrupt.Load(), isCorrupt(err):
 		return ResetCorrupt, nil
+	case s.doubted.Load():
+		return ResetForeign, nil
 	case err != nil:
 		return ResetNone, err
 	case !ok && p == none:

@@ -63,6 +63,8 @@ type Store struct {
 	dir   string
 	// corrupt is set when something on disk turned out to be unreadable.
 	corrupt atomic.Bool
+	// doubted is set when some rows may be wrong: see Doubt.
+	doubted atomic.Bool
 
 	mu        sync.RWMutex
 	committed Position // on disk
@@ -136,7 +138,8 @@ func openOn(on func(string) (storage.Storage, error), dir string, o *opt.Options
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), files.Close())
 	}
 	s.dir = dir
-	s.corrupt.Store(isMarked(dir))
+	s.corrupt.Store(isMarked(dir, corruptMark))
+	s.doubted.Store(isMarked(dir, doubtMark))
 	return s, nil
 }
 

@@ -47,6 +47,9 @@ const (
 	Progress
 	// Purge removes a marker that nothing needs.
 	Purge
+	// Repair is a row as it is, or a tombstone where there is none, since somebody else
+	// wrote under its key.
+	Repair
 )
 
 // Record is a table record as a reader sees it.
@@ -55,9 +58,9 @@ type Record struct {
 	Key   string
 	Value []byte // nil is a tombstone
 	// Source is the offset of the input record (Answer), the greatest one that is
-	// applied (Progress), the offset field of the removed row (Purge); −1 (Fence).
+	// applied (Progress, Repair), the offset field of the removed row (Purge); −1 (Fence).
 	Source  int64
-	Outcome codec.Outcome // Answer and Purge only
+	Outcome codec.Outcome // Answer, Purge and Repair only
 	// ClusterID and TopicID name the metadata topic that the table is made from.
 	// Fence and Progress only.
 	ClusterID string
@@ -84,6 +87,10 @@ func isAnswer(headers goka.Headers, outcome codec.Outcome) bool {
 // PurgeHeaders are the headers of the tombstone that removes a row with this offset
 // field.
 func PurgeHeaders(rowOffset int64) goka.Headers { return AnswerHeaders(rowOffset, codec.OutcomePurge) }
+
+// RepairHeaders are the headers of a row that is written again after the input was applied
+// up to the offset.
+func RepairHeaders(applied int64) goka.Headers { return AnswerHeaders(applied, codec.OutcomeRepair) }
 
 // Parse reads a table record. An error means that none of rlmm's writers made it.
 func Parse(key string, value []byte, headers goka.Headers, at time.Time) (Record, error) {
@@ -115,8 +122,11 @@ func (r *Record) parseOutcome(headers goka.Headers) (err error) {
 	if r.Outcome, err = codec.ParseOutcome(string(headers[headerOutcome])); err != nil {
 		return fmt.Errorf("header %s: %w", headerOutcome, err)
 	}
-	if r.Outcome == codec.OutcomePurge {
+	switch r.Outcome {
+	case codec.OutcomePurge:
 		r.Kind = Purge
+	case codec.OutcomeRepair:
+		r.Kind = Repair
 	}
 	return nil
 }
@@ -138,7 +148,7 @@ func (r Record) Change() store.Change {
 	if codec.IsHidden(r.Key) {
 		c.Key, c.Value = "", nil
 	}
-	if r.Kind == Purge {
+	if r.Kind == Purge || r.Kind == Repair {
 		c.Applied, c.Input = -1, 0
 	}
 	return c
@@ -146,16 +156,16 @@ func (r Record) Change() store.Change {
 
 // Apply stages the record in a store that reads the table. It returns false, and
 // moves the store past the record all the same, for an answer that isn't newer than
-// what is applied and for a purge of a row that has changed since: with one writer
-// neither happens.
+// what is applied and for a purge or repair of a row that is newer: with one writer
+// none of them happens.
 func Apply(s *store.Store, r Record) (bool, error) {
 	change, ok := r.Change(), true
 	switch r.Kind {
 	case Answer:
 		ok = r.Source > s.Position().Applied
-	case Purge:
+	case Purge, Repair:
 		var err error
-		if ok, err = purges(s, r); err != nil {
+		if ok, err = supersedes(s, r); err != nil {
 			return false, err
 		}
 	}
@@ -166,15 +176,15 @@ func Apply(s *store.Store, r Record) (bool, error) {
 	return ok, nil
 }
 
-// purges tells whether a purge is of the row as it is. A row that isn't there may have
-// been compacted away already.
-func purges(s *store.Store, r Record) (bool, error) {
+// supersedes tells whether the record is of the row as it is, or as it became since by
+// records that compaction took.
+func supersedes(s *store.Store, r Record) (bool, error) {
 	value, err := s.Get(r.Key)
 	if value == nil || err != nil {
 		return err == nil, err
 	}
 	row, err := DecodeRow(r.Key, value)
-	return err == nil && row.Offset == r.Source, err
+	return err == nil && row.Offset <= r.Source, err
 }
 
 func identityHeaders(id store.Identity) goka.Headers {

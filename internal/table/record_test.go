@@ -103,6 +103,11 @@ func TestParse(t *testing.T) {
 			store.Change{Key: segmentKey, Applied: -1, Time: at.UnixMilli()},
 		},
 		{
+			"repair", segmentKey, []byte("row"), RepairHeaders(17),
+			Record{Kind: Repair, Key: segmentKey, Value: []byte("row"), Source: 17, Outcome: codec.OutcomeRepair, Time: at},
+			store.Change{Key: segmentKey, Value: []byte("row"), Applied: -1, Time: at.UnixMilli()},
+		},
+		{
 			"headers that are not ours", rowKey, nil, headers(headerOffset, "1", headerOutcome, "applied", "trace", "x"),
 			Record{Kind: Answer, Key: rowKey, Source: 1, Outcome: codec.OutcomeApplied, Time: at},
 			store.Change{Key: rowKey, Applied: 1, Time: at.UnixMilli()},
@@ -189,6 +194,9 @@ func TestApply(t *testing.T) {
 	progress := func(offset int64) Record {
 		return Record{Kind: Progress, Key: "!5/position", Value: []byte("x"), Source: offset, Time: at}
 	}
+	repair := func(applied int64, value []byte) Record {
+		return Record{Kind: Repair, Key: rowKey, Value: value, Source: applied, Outcome: codec.OutcomeRepair, Time: at}
+	}
 	fence := Record{Kind: Fence, Key: "!5", Source: -1, Time: at}
 	first := answer(10, rowValue(10))
 	for _, c := range []struct {
@@ -212,9 +220,14 @@ func TestApply(t *testing.T) {
 		{"position behind", []Record{first}, progress(5), true, rowValue(10), 10},
 		{"purge", []Record{first}, purge(10), true, nil, 10},
 		{"purge of an older row", []Record{first}, purge(9), false, rowValue(10), 10},
-		{"purge of a newer row", []Record{first}, purge(11), false, rowValue(10), 10},
+		{"purge of what the row became, which compaction took", []Record{first}, purge(11), true, nil, 10},
 		{"purge of no row", nil, purge(10), true, nil, -1},
 		{"second purge", []Record{first, purge(10)}, purge(10), true, nil, 10},
+		{"repair", []Record{first}, repair(10, rowValue(10)), true, rowValue(10), 10},
+		{"repair of a row that was lost", nil, repair(10, rowValue(7)), true, rowValue(7), -1},
+		{"repair of what the row became, which compaction took", []Record{first}, repair(20, rowValue(15)), true, rowValue(15), 10},
+		{"repair of a row that is no more", []Record{first}, repair(20, nil), true, nil, 10},
+		{"repair of an older row", []Record{first}, repair(9, rowValue(9)), false, rowValue(10), 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStore(t)

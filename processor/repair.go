@@ -1,0 +1,103 @@
+package processor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/table"
+	"github.com/tieredlog/rlmm/processor/fold"
+)
+
+// repair writes the rows again under whose keys somebody else has written, and waits for
+// the acknowledgements. Compaction leaves the last record of a key: else a reader that
+// begins later would find no row, since it believes no foreign record. What the rows are
+// after the input up to the applied offset the input itself says: compaction may have
+// been faster than this owner too.
+func (i *instance) repair(ctx context.Context, p int32, st *recovering, applied int64) error {
+	keys := st.doubts.Keys()
+	if len(keys) == 0 {
+		return nil
+	}
+	rows, err := i.rowsOf(ctx, p, st, keys, applied)
+	if err != nil {
+		return fmt.Errorf("make %d rows anew: %w", len(keys), err)
+	}
+	i.log.Warn("writing rows again that others have written to", "partition", p, "rows", keys)
+	acks := make(chan error, len(keys))
+	for key, value := range rows {
+		promise := i.writer.EmitWithHeaders(i.cfg.table(), key, value, table.RepairHeaders(applied))
+		promise.Then(func(err error) { acks <- err })
+	}
+	if err := await(ctx, acks, len(rows)); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := st.doubts.Settle(st.Store, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await takes n acknowledgements, up to the first error.
+func await(ctx context.Context, acks <-chan error, n int) error {
+	for range n {
+		select {
+		case err := <-acks:
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// rowsOf returns the values of rows, nil for none, from the input; from the store when the
+// input has lost its beginning.
+func (i *instance) rowsOf(ctx context.Context, p int32, st *recovering, keys []string, applied int64) (map[string][]byte, error) {
+	rows, err := i.refold(ctx, p, keys, applied)
+	if err != nil {
+		return nil, err
+	}
+	start, err := i.cluster.StartOffset(ctx, i.cfg.MetadataTopic, p) // after it was read
+	if err != nil || start == 0 {
+		return rows, err
+	}
+	i.log.Warn("the input has lost its beginning, taking the rows from the local store", "partition", p, "start", start)
+	for _, key := range keys {
+		if rows[key], err = st.Get(key); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// refold folds the input up to the offset for the keys alone.
+func (i *instance) refold(ctx context.Context, p int32, keys []string, applied int64) (map[string][]byte, error) {
+	rows, values := make(map[string]*codec.Row, len(keys)), make(map[string][]byte, len(keys))
+	for _, key := range keys {
+		values[key] = nil
+	}
+	keyOf := keyer{i.cfg.MetadataTopic, i.partitions}.key
+	for r, err := range i.cluster.Records(ctx, i.cfg.MetadataTopic, p, 0, applied+1) {
+		if err != nil {
+			return nil, err
+		}
+		key := keyOf(p, r.Value)
+		if _, wanted := values[key]; !wanted {
+			continue
+		}
+		event, err := codec.DecodeRecord(r.Value)
+		if err != nil {
+			return nil, err
+		}
+		next, _ := fold.Fold(rows[key], event, r.Offset)
+		if value := rowBytes(next); len(value) <= i.limits.table-rowOverhead {
+			rows[key], values[key] = next, value
+		}
+	}
+	return values, nil
+}
