@@ -275,10 +275,10 @@ func (p *partition) update(ctx context.Context, u goka.UpdateContext, key string
 		p.log.Warn("stale record in the table", "offset", u.Offset(), "source", r.Source)
 		return p.doubtRow(key, u.Offset())
 	}
-	switch {
-	case r.Kind == table.Answer:
+	switch r.Kind {
+	case table.Answer:
 		p.progress.apply(r.Source, answer{r.Outcome, r.Key, r.Value})
-	case r.Kind == table.Progress:
+	case table.Progress:
 		p.progress.advanceTo(r.Source)
 	}
 	return p.believeRow(key)

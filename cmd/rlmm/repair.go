@@ -136,7 +136,7 @@ func (r *repairer) look(ctx context.Context, plan []repair.Action) error {
 
 // fold hands over the events from where the rows are to where the topic ends now.
 func (r *repairer) fold(ctx context.Context, take func(source.Event)) error {
-	spans, err := r.topic.Now(ctx, slices.Sorted(maps.Keys(r.ends))...)
+	spans, err := r.topic.Whole(ctx, slices.Sorted(maps.Keys(r.ends))...)
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func lookUp(cmd *cobra.Command, from source.Source, id api.UUID) (rows []rest.Ro
 }
 
 func historyOf(cmd *cobra.Command, t *source.Topic, id api.UUID) (rows []rest.Row, history []rest.Event, err error) {
-	spans, err := t.Now(cmd.Context())
+	spans, err := t.Whole(cmd.Context())
 	if err != nil {
 		return nil, nil, err
 	}

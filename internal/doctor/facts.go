@@ -62,6 +62,8 @@ type Partition struct {
 	// Start and End are the input's, Applied the greatest offset that the end of the
 	// table's partition tells of; −1 for none.
 	Start, End, Applied int64
+	// TableStart is where the table's partition begins; compaction doesn't move it.
+	TableStart int64
 	// Waiting is the first data record behind Applied, −1 when there is none.
 	Waiting int64
 	// ClusterID and TopicID are of the metadata topic that the table was made from; empty

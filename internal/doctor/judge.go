@@ -267,11 +267,14 @@ func (j judge) lag() []Finding {
 const resetRemedy = "Stop the processors, run rlmm reset --execute, and start them with --create-topics. See docs/operations.md on what a lost topic means."
 
 func (j judge) identity() (found []Finding) {
-	var foreign, ahead []int32
+	var foreign, ahead, beheaded []int32
 	for _, p := range j.Partitions {
 		if p.Foreign != nil {
 			found = append(found, finding(CheckIdentity, Error, "Take away others' right to write to the table. "+resetRemedy,
 				"partition %d of the table has a record that no processor wrote: %v", p.Number, p.Foreign)...)
+		}
+		if p.TableStart > 0 {
+			beheaded = append(beheaded, p.Number)
 		}
 		switch {
 		case !p.TopicID.IsZero() && (p.TopicID != j.Metadata.ID || p.ClusterID != j.ClusterID):
@@ -282,6 +285,10 @@ func (j judge) identity() (found []Finding) {
 	}
 	if len(foreign) > 0 {
 		found = append(found, finding(CheckIdentity, Error, resetRemedy, "topic %s was created again: partitions %s of the table are made from another topic", j.Metadata.Name, numbers(foreign))...)
+	}
+	if len(beheaded) > 0 {
+		found = append(found, finding(CheckIdentity, Error, "Set cleanup.policy=compact on the table. "+resetRemedy,
+			"the table has lost its head on partitions %s: retention, or somebody, deleted its first records; whoever hasn't read them is not ready", numbers(beheaded))...)
 	}
 	if len(ahead) > 0 {
 		found = append(found, finding(CheckIdentity, Error, resetRemedy, "topic %s was truncated or created again: partitions %s end before what the table has answered", j.Metadata.Name, numbers(ahead))...)

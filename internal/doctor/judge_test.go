@@ -103,6 +103,7 @@ func TestJudge(t *testing.T) {
 		}, []string{"lag error the table doesn't answer 104 records of metadata partitions 0, 1 (most of 1: 100 records)"}},
 		{"another topic", func(f *Facts) { f.Partitions[0].TopicID = api.UUIDFromBits(1, 2) }, []string{"identity error topic __remote_log_metadata was created again: partitions 0 of the table"}},
 		{"another cluster", func(f *Facts) { f.Partitions[2].ClusterID = "d" }, []string{"identity error topic __remote_log_metadata was created again: partitions 2 of the table"}},
+		{"a table without its head", func(f *Facts) { f.Partitions[1].TableStart = 1 }, []string{"identity error the table has lost its head on partitions 1"}},
 		{"a truncated topic", func(f *Facts) { f.Partitions[0].End = 9 }, []string{"identity error topic __remote_log_metadata was truncated or created again: partitions 0 end before"}},
 		{"another's record", func(f *Facts) { f.Partitions[1].Foreign = errors.New("offset 3: x") }, []string{"identity error partition 1 of the table has a record that no processor wrote: offset 3: x"}},
 		{"rejected events", func(f *Facts) {

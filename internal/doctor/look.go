@@ -184,6 +184,7 @@ func (l *looker) answered(ctx context.Context, p *Partition) error {
 	if err != nil {
 		return err
 	}
+	p.TableStart = start
 	end, err := l.cluster.EndOffset(ctx, name, p.Number)
 	if err != nil {
 		return err

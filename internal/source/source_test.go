@@ -37,6 +37,34 @@ func all(t *testing.T, from Source, selected Selector) map[string]string {
 	return rows
 }
 
+// A topic without its first events, or that loses them while it is read, isn't told as if
+// it were whole.
+func TestATopicThatLostItsHeadIsRefused(t *testing.T) {
+	c := rlmmtest.NewCluster(t, 2)
+	c.CreateTopics()
+	c.PublishEvents(rlmmtest.Segment(c.PartitionOn(0, 0), 1, 0, 9), rlmmtest.Segment(c.PartitionOn(1, 0), 2, 0, 9))
+	topic, err := OpenTopic(t.Context(), c.Settings, rlmmtest.MetadataTopic, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer topic.Close()
+	for _, before := range []string{"meanwhile", "before"} {
+		want := &BeheadedError{rlmmtest.MetadataTopic, 0, 1}
+		var got *BeheadedError
+		for _, err := range topic.Rows(t.Context(), nil) {
+			errors.As(err, &got)
+			if before == "meanwhile" && err == nil {
+				if err := c.DeleteRecords(rlmmtest.MetadataTopic, 0, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("cut %s: %s", before, diff)
+		}
+	}
+}
+
 // The topic folded in memory is the table that a fleet makes of it, whatever is on it.
 func TestTheTopicIsTheTable(t *testing.T) {
 	c := rlmmtest.NewCluster(t, 5)

@@ -17,7 +17,8 @@ import (
 // Topic is the metadata topic as a source, and its events. It needs no fleet. Each
 // reading takes in the topic as it is when it begins, from its first record: that costs
 // about what a new fleet's start does, and memory for the rows that are selected in one
-// metadata partition. An event that the table couldn't take for its size is not told from
+// metadata partition. A topic that has lost its beginning gives no rows, but a
+// [BeheadedError]. An event that the table couldn't take for its size is not told from
 // one that it took.
 type Topic struct {
 	// Cluster is the connection; it is closed with the source.
@@ -98,6 +99,36 @@ func (t *Topic) all() []int32 {
 	return all
 }
 
+// Whole is Now for reading rows from the events: it returns a [BeheadedError] unless the
+// metadata partitions are there from their first record on.
+func (t *Topic) Whole(ctx context.Context, partitions ...int32) (map[int32]Span, error) {
+	spans, err := t.Now(ctx, partitions...)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range slices.Sorted(maps.Keys(spans)) {
+		if start := spans[p].From; start > 0 {
+			return nil, &BeheadedError{t.Name, p, start}
+		}
+	}
+	return spans, nil
+}
+
+// BeheadedError says that a metadata partition has lost its first events, to retention or
+// to somebody who deleted them. What is left doesn't make the rows.
+type BeheadedError struct {
+	Topic     string
+	Partition int32
+	// Start is the first offset that is still there.
+	Start int64
+}
+
+// Error names the remedy.
+func (e *BeheadedError) Error() string {
+	return fmt.Sprintf("%s/%d begins at %d: the events before are gone, and without them the state can't be told from the topic; the table has it: ask a server (--server) or read a data folder (--offline)",
+		e.Topic, e.Partition, e.Start)
+}
+
 // Events iterates over the records of the spans, by metadata partition and offset. An
 // error is the last step.
 func (t *Topic) Events(ctx context.Context, spans map[int32]Span) iter.Seq2[Event, error] {
@@ -142,7 +173,7 @@ func (t *Topic) Covers(context.Context) (int, error) { return int(t.Partitions),
 // Rows implements [Source].
 func (t *Topic) Rows(ctx context.Context, selected Selector) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		spans, err := t.Now(ctx)
+		spans, err := t.Whole(ctx)
 		if err != nil {
 			yield(Row{}, err)
 			return
@@ -163,7 +194,12 @@ func (t *Topic) Rows(ctx context.Context, selected Selector) iter.Seq2[Row, erro
 				rows.Add(e)
 			}
 		}
-		rows.yield(at, yield)
+		if !rows.yield(at, yield) {
+			return
+		}
+		if _, err := t.Whole(ctx); err != nil { // it may have been cut meanwhile
+			yield(Row{}, err)
+		}
 	}
 }
 

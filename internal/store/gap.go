@@ -23,7 +23,7 @@ type GapError struct{ Table, Next int64 }
 
 // Error names both offsets.
 func (e *GapError) Error() string {
-	return fmt.Sprintf("the table goes on at %d after %d, and tombstones in between may be gone", e.Next, e.Table)
+	return fmt.Sprintf("the table goes on at %d after %d, and tombstones in between may be gone; if this comes again and again, raise the table's delete.retention.ms: it must be longer than twice what reading the table takes", e.Next, e.Table)
 }
 
 // writtenAt is when a record was written at the latest that goes to disk now; before, that

@@ -3,9 +3,10 @@
 //
 // Every input record has exactly one answer in the table: a row, or a tombstone, with
 // the input's offset and the outcome in its headers. So the table's own log says how
-// far the input is applied. Three other kinds of records come between: the fence that
-// an owner begins with, the position that it writes down for compaction's sake, and
-// the tombstones of a purge.
+// far the input is applied. Four other kinds of records come between: the fence that
+// an owner begins with, the position that it writes down for compaction's sake, the
+// tombstones of a purge, and rows that are written again since somebody else wrote under
+// their keys.
 package table
 
 import (
