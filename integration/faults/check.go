@@ -147,6 +147,10 @@ func CheckTable(records []*sarama.ConsumerMessage, want Expected) (Replay, Findi
 			continue
 		case table.Purge:
 			replay.Purges++
+		case table.Repair:
+			if row := replay.Rows[r.Key]; row != string(r.Value) {
+				findings.add("table %d/%d: %s is written again as %x, it was %x", m.Partition, m.Offset, r.Key, r.Value, row)
+			}
 		case table.Answer:
 			replay.Answers++
 			if r.Source <= last {

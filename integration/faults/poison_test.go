@@ -129,7 +129,7 @@ func kindsOf(lives *faults.Lives) (kinds []func() *sarama.ProducerMessage) {
 // topicLimit is what a topic takes of a batch by default (max.message.bytes).
 const topicLimit = 1048588
 
-// send publishes the records, each to its partition and there in order.
+// send appends the records to their topics, each to its partition and there in order.
 func (w *world) send(records []*sarama.ProducerMessage) {
 	w.t.Helper()
 	cfg := w.settings().ProducerTo(topicLimit)

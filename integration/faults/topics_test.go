@@ -78,15 +78,20 @@ func (w *world) addPartition(topic string) {
 // partition from where it begins and ends.
 func (w *world) cutHead(choose func(p int32, start, end int64) int64) {
 	w.t.Helper()
+	w.cutHeadOf(w.topic, choose)
+}
+
+func (w *world) cutHeadOf(topic string, choose func(p int32, start, end int64) int64) {
+	w.t.Helper()
 	w.admin(func(ctx context.Context, admin *kadm.Client) error {
-		starts, err := admin.ListStartOffsets(ctx, w.topic)
+		starts, err := admin.ListStartOffsets(ctx, topic)
 		if err != nil {
 			return err
 		}
 		offsets := kadm.Offsets{}
 		for p := range int32(partitions) {
-			start, _ := starts.Lookup(w.topic, p)
-			offsets.AddOffset(w.topic, p, choose(p, start.Offset, w.end(w.topic, p)), -1)
+			start, _ := starts.Lookup(topic, p)
+			offsets.AddOffset(topic, p, choose(p, start.Offset, w.end(topic, p)), -1)
 		}
 		r, err := admin.DeleteRecords(ctx, offsets)
 		return errors.Join(err, r.Error())

@@ -377,9 +377,12 @@ func (w *world) local(dir string) (faults.Rows, int64) {
 	return rows, at.Table
 }
 
-// acknowledge notes that records are on the topic.
+// acknowledge notes that records are on the topic; those of other topics don't count.
 func (w *world) acknowledge(batch []*sarama.ProducerMessage) {
 	for _, m := range batch {
+		if m.Topic != w.topic {
+			continue
+		}
 		for a := &w.acknowledged[m.Partition]; ; {
 			if old := a.Load(); m.Offset <= old || a.CompareAndSwap(old, m.Offset) {
 				break
