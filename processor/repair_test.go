@@ -1,0 +1,120 @@
+package processor_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/rlmmtest"
+)
+
+// overwrite writes tombstones under the keys of all rows.
+func overwrite(c *rlmmtest.Cluster) {
+	for key := range c.Rows() {
+		c.PublishTo(&kgo.Record{Topic: rlmmtest.Table, Key: []byte(key)})
+	}
+}
+
+// wantRepaired waits until the table has the rows again.
+func wantRepaired(t *testing.T, c *rlmmtest.Cluster, rows map[string]string) {
+	t.Helper()
+	c.WaitFor("the rows are written again", func() bool { return cmp.Equal(rows, c.Rows()) })
+	for _, r := range c.Read(rlmmtest.Table, 0) {
+		if outcome, _ := rlmmtest.Header(r, "rlmm.outcome"); outcome == codec.OutcomeRepair.String() {
+			return
+		}
+	}
+	t.Error("without a repair")
+}
+
+// Rows that others wrote to are written again, whoever becomes the owner: it needs no
+// store, since the input tells them, and one whose input lost its head has them in its
+// store.
+func TestRowsThatOthersWroteTo(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		store    bool
+		headless bool
+	}{
+		{name: "the same owner", store: true},
+		{name: "another owner, without a store"},
+		{name: "the same owner, of an input without its head", store: true, headless: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := rlmmtest.NewCluster(t, 1)
+			c.KeepTableHead()
+			p := c.RunProcessor()
+			publishLives(c, 0, 3)
+			c.WaitApplied()
+			rows := c.Rows()
+			if err := p.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			overwrite(c)
+			c.Compact()
+			if tt.headless {
+				if err := c.DeleteRecords(rlmmtest.MetadataTopic, 0, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			dir := t.TempDir()
+			if tt.store {
+				dir = p.DataDir
+			}
+			p = c.RunProcessor(rlmmtest.InFolder(dir))
+			wantRepaired(t, c, rows)
+			if err := p.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			before := len(c.Read(rlmmtest.Table, 0))
+			c.RunProcessor(rlmmtest.InFolder(dir))
+			if n := len(c.Read(rlmmtest.Table, 0)) - before; n != 2 {
+				t.Errorf("once more %d records, want a fence and a position", n)
+			}
+		})
+	}
+}
+
+// refuseRepairs has the table take no repairs for the time being.
+func refuseRepairs() kfake.Fault {
+	isRepair := func(r kmsg.Request) bool {
+		part := r.(*kmsg.ProduceRequest).Topics[0].Partitions[0] //nolint:forcetypeassert // of its key
+		return bytes.Contains(part.Records, []byte(codec.OutcomeRepair.String()))
+	}
+	return kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: rlmmtest.Table, When: isRepair, Count: -1, Err: kerr.NotEnoughReplicas}
+}
+
+// An owner that ends between the look at a foreign record and its repair has it repaired
+// by the next one, though its store is past that record.
+func TestOwnerThatEndsBeforeItsRepair(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 1)
+	p := c.RunProcessor()
+	publishLives(c, 0, 3)
+	c.WaitApplied()
+	rows := c.Rows()
+	if err := p.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(c)
+	refused := c.Fault(refuseRepairs())
+	held := c.StartProcessor(rlmmtest.InFolder(p.DataDir))
+	c.WaitFor("a repair is refused", func() bool { return refused.Hits() > 0 })
+	if err := held.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	refused.Remove()
+	p = c.RunProcessor(rlmmtest.InFolder(p.DataDir))
+	wantRepaired(t, c, rows)
+	if n := p.Stats().Resets; n != 1 {
+		t.Errorf("%d stores built anew", n)
+	}
+}
