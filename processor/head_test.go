@@ -36,10 +36,15 @@ func TestTableThatLostItsHead(t *testing.T) {
 // A processor ends when retention may take the table's head.
 func TestTablePolicyUnderARunningProcessor(t *testing.T) {
 	t.Parallel()
-	c := rlmmtest.NewCluster(t, 1)
-	p := c.RunProcessor()
-	c.AlterTopic(rlmmtest.Table, "cleanup.policy", "compact,delete")
-	if err := p.Wait(c.Context()); !kafka.IsMismatch(err, kafka.CleanupPolicy) {
-		t.Error(err)
+	for _, policy := range []string{"delete", "compact,delete"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			c := rlmmtest.NewCluster(t, 1)
+			p := c.RunProcessor()
+			c.AlterTopic(rlmmtest.Table, "cleanup.policy", policy)
+			if err := p.Wait(c.Context()); !kafka.IsMismatch(err, kafka.CleanupPolicy) {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -55,6 +55,7 @@ type recovering struct {
 	*store.Store
 	identity error
 	doubts   table.Doubts
+	gap      bool // compaction had taken something of what was read since it was opened
 	lag      *lag.Tracker
 }
 
@@ -250,6 +251,7 @@ func (i *instance) recover(ctx goka.UpdateContext, _ storage.Storage, key string
 	i.mu.Lock()
 	st := i.stores[ctx.Partition()]
 	i.mu.Unlock()
+	st.gap = st.gap || ctx.Offset() != st.Position().Table+1
 	r, err := table.Parse(key, value, ctx.Headers(), ctx.Timestamp())
 	if err != nil {
 		i.stats.foreign.Add(1)

@@ -55,8 +55,27 @@ func await(ctx context.Context, acks <-chan error, n int) error {
 	return nil
 }
 
-// rowsOf returns the values of rows, nil for none, from the input; from the store when the
-// input has lost its beginning.
+// lostRowsError says that somebody else has written under rows' keys and that nothing here
+// tells what the rows were.
+type lostRowsError struct {
+	topic     string
+	partition int32
+	start     int64
+	keys      []string
+}
+
+// Error names the remedy.
+func (e lostRowsError) Error() string {
+	return fmt.Sprintf("others have written to the rows %v of the table, and %s/%d, which begins at %d, doesn't tell them any more: start the processor that has them in its data folder; `rlmm reset` clears table and group and goes on with what is left",
+		e.keys, e.topic, e.partition, e.start)
+}
+
+// Unhealable marks the error.
+func (lostRowsError) Unhealable() {}
+
+// rowsOf returns the values of rows, nil for none, from the input. When that has lost its
+// beginning they are taken from a store that has read the table without a gap, else it is
+// a lostRowsError.
 func (i *instance) rowsOf(ctx context.Context, p int32, st *recovering, keys []string, applied int64) (map[string][]byte, error) {
 	rows, err := i.refold(ctx, p, keys, applied)
 	if err != nil {
@@ -65,6 +84,9 @@ func (i *instance) rowsOf(ctx context.Context, p int32, st *recovering, keys []s
 	start, err := i.cluster.StartOffset(ctx, i.cfg.MetadataTopic, p) // after it was read
 	if err != nil || start == 0 {
 		return rows, err
+	}
+	if st.gap {
+		return nil, lostRowsError{i.cfg.MetadataTopic, p, start, keys}
 	}
 	i.log.Warn("the input has lost its beginning, taking the rows from the local store", "partition", p, "start", start)
 	for _, key := range keys {

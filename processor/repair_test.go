@@ -2,6 +2,7 @@ package processor_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/rlmmtest"
 )
 
@@ -81,6 +83,31 @@ func TestRowsThatOthersWroteTo(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An owner that can't know the rows doesn't judge events by what it has.
+func TestRowsThatNothingTells(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 1)
+	c.KeepTableHead()
+	p := c.RunProcessor()
+	publishLives(c, 0, 3)
+	c.WaitApplied()
+	rows := c.Rows()
+	if err := p.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(c)
+	c.Compact()
+	if err := c.DeleteRecords(rlmmtest.MetadataTopic, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	err := c.StartProcessor().Wait(c.Context())
+	if err == nil || kafka.CanHeal(err) || !strings.Contains(err.Error(), "rlmm reset") {
+		t.Errorf("without a store: %v", err)
+	}
+	c.RunProcessor(rlmmtest.InFolder(p.DataDir))
+	wantRepaired(t, c, rows)
 }
 
 // refuseRepairs has the table take no repairs for the time being.
