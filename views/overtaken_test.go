@@ -1,8 +1,10 @@
 package views_test
 
 import (
+	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/rlmmtest"
 	"github.com/tieredlog/rlmm/internal/table"
+	"github.com/tieredlog/rlmm/processor"
 	"github.com/tieredlog/rlmm/processor/fold"
 )
 
@@ -70,4 +73,30 @@ func TestOvertakenByNothing(t *testing.T) {
 		return err == nil && caughtUp
 	})
 	wantSegment(t, m, tip, 0, 25, rlmmtest.ID(3))
+}
+
+// A view that was stopped while a segment was deleted finds the tombstone alone that purged
+// the marker: compaction took the deletion itself.
+func TestPurgeOfADeletionThatCompactionTook(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 1)
+	c.KeepTableHead()
+	c.RunProcessor(func(cfg *processor.Config) {
+		cfg.MaintainEvery, cfg.PurgeAfter = 20*time.Millisecond, time.Millisecond
+	})
+	tip, dir := c.PartitionOn(0, 0), t.TempDir()
+	gone := rlmmtest.Segment(tip, 1, 0, 9)
+	c.PublishEvents(append(finished(gone), finished(rlmmtest.Segment(tip, 2, 10, 19))...)...)
+	if err := c.ReadyManager(inFolder(dir)).Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.PublishEvents(rlmmtest.Update(gone, api.DeleteSegmentStarted), rlmmtest.Update(gone, api.DeleteSegmentFinished))
+	c.WaitFor("the tombstone alone is left", func() bool {
+		c.Compact()
+		left := slices.DeleteFunc(c.Read(rlmmtest.Table, 0), func(r *kgo.Record) bool {
+			return string(r.Key) != codec.SegmentKey(gone.ID)
+		})
+		return len(left) == 1 && left[0].Value == nil
+	})
+	wantIDs(t, c.ReadyManager(inFolder(dir)), tip, rlmmtest.ID(2))
 }
