@@ -48,11 +48,11 @@ func (e *DecodeError) Error() string {
 
 // RowVersionError says that a row was written by a newer version of the format than
 // this reader knows.
-type RowVersionError struct{ Version uint8 }
+type RowVersionError struct{ Version RowVersion }
 
-// Error names both versions.
+// Error names both versions and the remedy.
 func (e *RowVersionError) Error() string {
-	return fmt.Sprintf("row version %d is newer than this reader knows (%d)", e.Version, rowVersion)
+	return fmt.Sprintf("row version %d is newer than this reader knows (%d): the fleet writes for newer releases; upgrade this one", e.Version, NewestRowVersion)
 }
 
 // Unhealable marks the error: no retry mends it, a newer release does.

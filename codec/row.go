@@ -56,10 +56,6 @@ func (r *Row) Partition() api.TopicIdPartition {
 	return r.Segment.ID.TopicIdPartition
 }
 
-// rowVersion is the version of the row format that is written, and the newest that
-// is read.
-const rowVersion = 1
-
 // A row's value, version 1. The ids are the key's. u is an unsigned number in 7-bit
 // groups, the low one first (LEB128); z is a signed one in zigzag form, as such; both
 // in their shortest form and up to 64 bits. Differences wrap. A row has one encoding
@@ -106,18 +102,10 @@ var allowedFlags = [...]byte{
 // minRowEpochBytes is the least that an epoch takes in a row.
 const minRowEpochBytes = 2
 
-// EncodeRow is [AppendRow] to a new slice.
-func EncodeRow(r Row) []byte {
-	size := fixedBytes + len(r.Partition().Topic) + r.Segment.CustomMetadata.Len() + minEpochBytes*(r.Segment.LeaderEpochs.Len()+r.Highest.Len())
-	return AppendRow(make([]byte, 0, size), r)
-}
-
-// AppendRow appends the row in the format's version 1, without the ids, which the
-// key holds, and without the fields that its kind doesn't use. What [DecodeRow]
-// refuses, an unknown kind for one, must not be written; AppendRow doesn't check.
-func AppendRow(dst []byte, r Row) []byte {
+// appendRow1 appends the row in version 1.
+func appendRow1(dst []byte, r Row) []byte {
 	flags := r.flags()
-	dst = append(dst, rowVersion, flags|byte(r.Kind)&kindMask)
+	dst = append(dst, 1, flags|byte(r.Kind)&kindMask)
 	dst = binary.AppendUvarint(dst, uint64(r.Offset))
 	dst = appendBytes(dst, r.Partition().Topic)
 	if r.Kind == RowPartition {
@@ -199,16 +187,11 @@ func appendBytes(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// DecodeRow reads a row that was stored under the key, and keeps nothing of value.
-// A row of a newer version is a [RowVersionError]; any other fault, a kind that doesn't
-// belong under the key included, is a [DecodeError].
-func DecodeRow(key Key, value []byte) (Row, error) {
-	if err := CheckRowVersion(value); err != nil {
-		return Row{}, err
-	}
+// decodeRow1 reads a row of version 1.
+func decodeRow1(key Key, value []byte) (Row, error) {
 	r := newReader(value)
-	if version := uint8(r.int8("version")); version < rowVersion {
-		r.fail(ReasonVersion, "version", "there is no row version %d", version)
+	if r.int8("version") == 0 {
+		r.fail(ReasonVersion, "version", "there is no row version 0")
 	}
 	row := r.row(key)
 	r.end()
@@ -352,13 +335,4 @@ func (r *reader) block(field string) []byte {
 		return nil
 	}
 	return r.in.Span(int(n))
-}
-
-// CheckRowVersion returns a [RowVersionError] for a row of a newer version than this
-// reader knows, without reading it. No row is fine.
-func CheckRowVersion(value []byte) error {
-	if len(value) > 0 && value[0] > rowVersion {
-		return &RowVersionError{Version: value[0]}
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package codec_test
 import (
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -65,18 +66,25 @@ func rows() map[string]codec.Row {
 	}
 }
 
+// versions are those that this build knows.
+func versions() (all []codec.RowVersion) {
+	for v := codec.RowVersion(1); v <= codec.NewestRowVersion; v++ {
+		all = append(all, v)
+	}
+	return all
+}
+
 func TestRowsOfEveryKind(t *testing.T) {
 	for name, want := range rows() {
 		t.Run(name, func(t *testing.T) {
-			value := codec.EncodeRow(want)
-			got, err := codec.DecodeRow(keyOf(want), value)
-			if err != nil || !equalRows(got, want) {
-				t.Errorf("%x:\n%+v, %v; want\n%+v", value, got, err, want)
+			for _, v := range versions() {
+				value := v.EncodeRow(want)
+				got, err := codec.DecodeRow(keyOf(want), value)
+				if err != nil || !equalRows(got, want) || codec.RowVersionOf(value) != v {
+					t.Errorf("%x:\n%+v, %v; want\n%+v", value, got, err, want)
+				}
+				t.Logf("%d bytes", len(value))
 			}
-			if appended := codec.AppendRow([]byte("before"), want); string(appended) != "before"+string(value) {
-				t.Errorf("appended %q", appended)
-			}
-			t.Logf("%d bytes", len(value))
 		})
 	}
 }
@@ -98,22 +106,37 @@ func TestRowBytes(t *testing.T) {
 }
 
 func TestCheckRowVersion(t *testing.T) {
+	next := byte(codec.NewestRowVersion + 1)
 	for name, c := range map[string]struct {
 		value []byte
-		want  uint8 // the newer version; 0 is none
+		want  codec.RowVersion // the newer version; 0 is none
 	}{
-		"no row":                 {nil, 0},
-		"empty":                  {[]byte{}, 0},
-		"older":                  {[]byte{0}, 0},
-		"a row":                  {codec.EncodeRow(rows()["segment, full"]), 0},
-		"this version, not read": {[]byte{1, 0xff}, 0},
-		"the next version":       {[]byte{2}, 2},
-		"the last version":       {[]byte("\xffmore"), 255},
+		"no row":                   {nil, 0},
+		"empty":                    {[]byte{}, 0},
+		"older":                    {[]byte{0}, 0},
+		"a row":                    {codec.EncodeRow(rows()["segment, full"]), 0},
+		"the newest, not read":     {[]byte{next - 1, 0xff}, 0},
+		"the next version":         {[]byte{next}, codec.RowVersion(next)},
+		"the last version of them": {[]byte("\xffmore"), 255},
 	} {
 		err := codec.CheckRowVersion(c.value)
 		newer := (*codec.RowVersionError)(nil)
 		if errors.As(err, &newer) != (c.want != 0) || newer != nil && newer.Version != c.want || newer == nil && err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestRowVersionsThatCanBeWritten(t *testing.T) {
+	for _, v := range append(versions(), codec.DefaultRowVersion) {
+		if err := v.Validate(); err != nil {
+			t.Errorf("%d: %v", v, err)
+		}
+	}
+	for _, v := range []codec.RowVersion{0, codec.NewestRowVersion + 1, 255} {
+		want := fmt.Sprintf("row version: must be 1 to %d, the newest that this release knows, not %d", codec.NewestRowVersion, v)
+		if err := v.Validate(); err == nil || err.Error() != want {
+			t.Errorf("%d: %v", v, err)
 		}
 	}
 }
@@ -132,11 +155,13 @@ func TestRowsKeepOnlyWhatTheirKindUses(t *testing.T) {
 
 func TestEveryCutRowIsRefused(t *testing.T) {
 	for name, row := range rows() {
-		value := codec.EncodeRow(row)
-		for n := range value {
-			var e *codec.DecodeError
-			if _, err := codec.DecodeRow(keyOf(row), value[:n]); !errors.As(err, &e) || e.Reason != codec.ReasonTruncated {
-				t.Errorf("%s cut to %d bytes: %v", name, n, err)
+		for _, v := range versions() {
+			value := v.EncodeRow(row)
+			for n := range value {
+				var e *codec.DecodeError
+				if _, err := codec.DecodeRow(keyOf(row), value[:n]); !errors.As(err, &e) || e.Reason != codec.ReasonTruncated {
+					t.Errorf("%s, version %d, cut to %d bytes: %v", name, v, n, err)
+				}
 			}
 		}
 	}
@@ -183,9 +208,11 @@ func TestDecodeRowRefuses(t *testing.T) {
 }
 
 func TestNewerRow(t *testing.T) {
-	_, err := codec.DecodeRow(segmentKey, []byte{2, 0xff})
+	next := codec.NewestRowVersion + 1
+	_, err := codec.DecodeRow(segmentKey, []byte{byte(next), 0xff})
 	var e *codec.RowVersionError
-	if !errors.As(err, &e) || err.Error() != "row version 2 is newer than this reader knows (1)" {
+	want := fmt.Sprintf("row version %d is newer than this reader knows (%d): the fleet writes for newer releases; upgrade this one", next, codec.NewestRowVersion)
+	if !errors.As(err, &e) || err.Error() != want {
 		t.Errorf("%v", err)
 	}
 }
@@ -193,7 +220,8 @@ func TestNewerRow(t *testing.T) {
 func TestAnyRow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := anyRow(t)
-		got, err := codec.DecodeRow(keyOf(want), codec.EncodeRow(want))
+		v := rapid.SampledFrom(versions()).Draw(t, "version")
+		got, err := codec.DecodeRow(keyOf(want), v.EncodeRow(want))
 		if err != nil || !equalRows(got, want) {
 			t.Fatalf("%+v, %v; want %+v", got, err, want)
 		}

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/store"
 	"github.com/tieredlog/rlmm/internal/table"
@@ -45,6 +46,10 @@ type Config struct {
 	// Retention is how long a created metadata topic keeps its events; 0 and less is for
 	// ever, as Kafka creates it.
 	Retention time.Duration
+	// RowVersion is the version in which rows are written; codec.DefaultRowVersion by
+	// default. A reader refuses rows of a newer version than it knows, so a newer one is
+	// for when no release is left that doesn't know it.
+	RowVersion codec.RowVersion
 	// PurgeAfter is how long the marker of a deleted segment is kept; 24 h by default.
 	PurgeAfter time.Duration
 	// MaintainEvery is how often positions are written and markers purged; 1 h by
@@ -66,6 +71,7 @@ func (c Config) Defaults() Config {
 	c.Partitions = cmp.Or(c.Partitions, 50)
 	c.ReplicationFactor = cmp.Or(c.ReplicationFactor, 3)
 	c.MinISR = cmp.Or(c.MinISR, min(2, c.ReplicationFactor))
+	c.RowVersion = cmp.Or(c.RowVersion, codec.DefaultRowVersion)
 	c.PurgeAfter = cmp.Or(c.PurgeAfter, 24*time.Hour)
 	c.MaintainEvery = cmp.Or(c.MaintainEvery, time.Hour)
 	c.RenewEvery = cmp.Or(c.RenewEvery, 12*time.Hour)
@@ -77,7 +83,7 @@ func (c Config) Defaults() Config {
 
 // Validate returns an error that names everything that can't be right.
 func (c Config) Validate() error {
-	errs := []error{c.Kafka.Validate(), table.CheckNames(c.MetadataTopic, c.Group)}
+	errs := []error{c.Kafka.Validate(), table.CheckNames(c.MetadataTopic, c.Group), c.RowVersion.Validate()}
 	if c.DataDir == "" {
 		errs = append(errs, errors.New("data folder: must not be empty"))
 	}

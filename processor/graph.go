@@ -44,8 +44,8 @@ func (i *instance) process(ctx goka.Context, msg any) {
 	old, row := i.row(ctx)
 	next, outcome := fold.Fold(row, in.event, ctx.Offset())
 	value := old
-	if next != row {
-		value = rowBytes(next)
+	if next != row || next != nil && codec.RowVersionOf(old) != i.cfg.RowVersion {
+		value = i.rowBytes(next)
 	}
 	if len(value) > i.limits.table-rowOverhead {
 		value, outcome = nil, codec.OutcomeTooLarge // the old row stays: see table.Writer
@@ -81,11 +81,11 @@ func (i *instance) row(ctx goka.Context) ([]byte, *codec.Row) {
 	return value, &row
 }
 
-func rowBytes(row *codec.Row) []byte {
+func (i *instance) rowBytes(row *codec.Row) []byte {
 	if row == nil {
 		return nil
 	}
-	return codec.EncodeRow(*row)
+	return i.cfg.RowVersion.EncodeRow(*row)
 }
 
 // reject sends a refused record to the rejected events, with the reason, before its

@@ -263,6 +263,10 @@ func (i *instance) recover(ctx goka.UpdateContext, _ storage.Storage, key string
 		i.giveUp(err)
 		return err
 	}
+	if err := r.CheckVersion(); err != nil {
+		i.giveUp(err)
+		return err
+	}
 	if have := r.MadeFrom(i.identity); r.Names() && have != i.identity {
 		i.otherTopic(st, ctx, r.Kind, have)
 	}

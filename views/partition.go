@@ -15,7 +15,6 @@ import (
 	"github.com/lovoo/goka/storage"
 
 	"github.com/tieredlog/rlmm/api"
-	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/backoff"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/lag"
@@ -292,11 +291,8 @@ func (p *partition) update(ctx context.Context, u goka.UpdateContext, key string
 // there is missing. So where answers are missing the table's id is asked for.
 func (p *partition) belongs(ctx context.Context, r table.Record, offset int64) error {
 	want := *p.identity.Load()
-	if r.Kind == table.Answer {
-		// An index that isn't built yet would not notice.
-		if err := codec.CheckRowVersion(r.Value); err != nil {
-			return err
-		}
+	if err := r.CheckVersion(); err != nil {
+		return err // an index that isn't built yet would not notice
 	}
 	if have := r.MadeFrom(want); r.Names() && have != want {
 		if r.Kind == table.Progress {

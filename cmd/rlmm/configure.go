@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 
@@ -86,7 +87,9 @@ func setFlags(flags *pflag.FlagSet, cfg *config.Config) (err error) {
 			return
 		}
 		if level := cfg.Origin(key.Name).Level; level == config.FromEnvironment || level == config.FromFile {
-			err = f.Value.Set(flagValue(cfg, key))
+			if err = f.Value.Set(flagValue(cfg, key)); err != nil {
+				err = &usageError{fmt.Errorf("%s: %w", key.Name, err)}
+			}
 		}
 	})
 	return err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/embedded"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/recording"
@@ -22,6 +23,7 @@ import (
 type devFlags struct {
 	http, kafka, data string
 	empty             bool
+	rowVersion        codec.RowVersion
 }
 
 func newDev() *cobra.Command {
@@ -39,6 +41,7 @@ func newDev() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return dev(cmd, f) },
 	}
 	addData(cmd, &f.data)
+	addRowVersion(cmd, &f.rowVersion)
 	cmd.Flags().StringVar(&f.http, "http", defaultHTTP, "host:port to serve HTTP on")
 	cmd.Flags().StringVar(&f.kafka, "kafka", defaultKafka, "host:port of the embedded broker; loopback only")
 	cmd.Flags().BoolVar(&f.empty, "empty", false, "start with an empty metadata topic")
@@ -88,9 +91,14 @@ func (d development) settings() kafka.Settings {
 }
 
 func (d development) processor() (*processor.Processor, error) {
-	return processor.New(processor.Config{
+	p, err := processor.New(processor.Config{
 		Kafka: d.settings(), DataDir: d.flags.data, CreateTopics: true, ReplicationFactor: 1, Logger: d.log,
+		RowVersion: d.flags.rowVersion,
 	})
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return p, nil
 }
 
 // serve loads the recording, views all partitions and serves them.

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/kafka"
 )
 
@@ -44,6 +46,11 @@ func (f *clusterFlags) settings() (kafka.Settings, error) {
 
 func addData(cmd *cobra.Command, data *string) {
 	cmd.Flags().StringVar(data, "data", defaultData, "folder for local state; can be deleted, must not be shared")
+}
+
+func addRowVersion(cmd *cobra.Command, version *codec.RowVersion) {
+	cmd.Flags().Uint8Var((*uint8)(version), "row-version", uint8(codec.DefaultRowVersion),
+		fmt.Sprintf("version in which rows of the table are written, up to %d; raise it last in an upgrade", codec.NewestRowVersion))
 }
 
 // dataDir is the folder of one part of the local state.

@@ -42,6 +42,7 @@ func newProcessor() *cobra.Command {
 	}
 	f.cluster.add(cmd)
 	addData(cmd, &f.data)
+	addRowVersion(cmd, &f.cfg.RowVersion)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.cfg.CreateTopics, "create-topics", false, "create topics that are missing")
 	flags.Int32Var(&f.cfg.Partitions, "partitions", 50, "partition count of a created metadata topic")

@@ -87,6 +87,10 @@ func topicKeys() []Key {
 		Key{Name: "remote.log.metadata.topic.replication.factor", Kind: Int, Default: "3", Min: 1, Flag: "replication-factor", Doc: "Replication factor of created topics."},
 		Key{Name: "remote.log.metadata.topic.min.isr", Kind: Int, Default: "0", Flag: "min-isr", Doc: "min.insync.replicas of created topics; 0 is 2, or the replication factor if that is less."},
 		Key{Name: "remote.log.metadata.topic.retention.ms", Kind: Millis, Default: "-1", Min: -1, Doc: "Retention of a created metadata topic; -1 is for ever."},
+		Key{
+			Name: "table.row.version", Kind: Int, Default: "1", Min: 1, Flag: "row-version",
+			Doc: "Version in which a processor writes the table's rows. All versions up to the newest that a release knows are read. Raised last in an upgrade, when every processor and server knows it.",
+		},
 		Key{Name: "remote.log.metadata.consume.wait.ms", Kind: Millis, Default: "120000", Min: 1, Flag: "consume-wait", Doc: "How long a mutation waits for its outcome."},
 		Key{
 			Name: "highest.offset.bounds", Values: []string{"segment", "epoch"}, Default: "segment", Flag: "highest-offset-bounds",

@@ -155,6 +155,10 @@ func (r Record) Change() store.Change {
 	return c
 }
 
+// CheckVersion returns a [codec.RowVersionError] for a row that this release can't read.
+// To pass it by, or to keep it unread, would be to answer without it.
+func (r Record) CheckVersion() error { return codec.CheckRowVersion(r.Change().Value) }
+
 // Apply stages the record in a store that reads the table. It returns false, and
 // moves the store past the record all the same, for an answer that isn't newer than
 // what is applied and for a purge or repair of a row that is newer: with one writer
