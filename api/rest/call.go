@@ -130,7 +130,7 @@ func (to call) typed(refusal *Error) error {
 
 // harmless are the refusals, beside the contract's, of a server that has done nothing.
 var harmless = []string{
-	reasonMutationsOff, reasonControlOff, reasonCrossOrigin, reasonNotFound, reasonMethodNotAllowed, reasonNotAcceptable,
+	reasonMutationsOff, reasonControlOff, reasonCrossOrigin, reasonUnauthorized, reasonForbidden, reasonCredentials, reasonNotFound, reasonMethodNotAllowed, reasonNotAcceptable,
 	reasonCanceled, reasonDeadlineExceeded,
 }
 

@@ -19,6 +19,9 @@ const (
 	reasonMutationsOff     = "mutations_off"
 	reasonControlOff       = "control_off"
 	reasonCrossOrigin      = "cross_origin"
+	reasonUnauthorized     = "unauthorized"
+	reasonForbidden        = "forbidden"
+	reasonCredentials      = "credentials_unavailable"
 	reasonCanceled         = "canceled"
 	reasonDeadlineExceeded = "deadline_exceeded"
 	reasonInternal         = "internal"
@@ -69,6 +72,24 @@ type Error struct {
 	Cause *Error `json:"cause,omitempty"`
 	// Errors are all that GET /readyz found wanting.
 	Errors []*Error `json:"errors,omitempty"`
+}
+
+// The answers to clients that may not ask what they ask; see package auth.
+var (
+	// ErrUnauthorized is 401: nobody is known who asks.
+	ErrUnauthorized = &Error{Code: http.StatusUnauthorized, Message: "a token or a client certificate is needed that this server knows", Reason: reasonUnauthorized}
+	// ErrForbidden is 403: who asks lacks the right.
+	ErrForbidden = &Error{Code: http.StatusForbidden, Message: "this client may not do that", Reason: reasonForbidden}
+	// ErrCredentials is 503: who may ask can't be told now.
+	ErrCredentials = &Error{Code: http.StatusServiceUnavailable, Message: "this server can't read its tokens now", Reason: reasonCredentials}
+)
+
+// WriteError answers a request with an error, as the API's handler does.
+func WriteError(w http.ResponseWriter, e *Error) {
+	if e.Code == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retryAfter)
+	}
+	write(w, e.Code, e)
 }
 
 // Error says status, reason and message.

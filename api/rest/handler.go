@@ -192,10 +192,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, pos api.Position,
 		e.setPosition(pos)
 	}
 	h.log(r, e)
-	if e.Code == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", retryAfter)
-	}
-	write(w, e.Code, e)
+	WriteError(w, e)
 }
 
 // log minds who is at fault: nobody when the client went away.

@@ -23,7 +23,7 @@ var (
 
 // Catalogue returns every key, by group.
 func Catalogue() []Key {
-	return slices.Concat(connectionKeys(), fleetKeys(), topicKeys(), stateKeys(), httpKeys(), logKeys())
+	return slices.Concat(connectionKeys(), fleetKeys(), topicKeys(), stateKeys(), httpKeys(), httpStoreKeys(), httpClientKeys(), logKeys())
 }
 
 func connectionKeys() []Key {
@@ -32,7 +32,7 @@ func connectionKeys() []Key {
 		{Name: "sasl.mechanism", Values: mechanisms, Doc: "How the client logs in; needed with the SASL protocols."},
 		{
 			Name: "sasl.jaas.config", Kind: Secret,
-			Doc: "The mechanism's login module (PlainLoginModule, ScramLoginModule, OAuthBearerLoginModule) and its options, as Kafka's clients take it. In a file it is read for each log-in; the password of PLAIN alone when a client is made.",
+			Doc: "The mechanism's login module (PlainLoginModule, ScramLoginModule, OAuthBearerLoginModule) and its options, as Kafka's clients take it. In a file it is read for each log-in.",
 		},
 		{
 			Name: "sasl.oauthbearer.token.endpoint.url",
@@ -117,8 +117,44 @@ func httpKeys() []Key {
 		Key{Name: "http.address", Kind: Address, Flag: "http", Doc: "Where HTTP is served; a server's default is 127.0.0.1:8083, a processor's none."},
 		Key{Name: "http.allow.mutations", Kind: Bool, Default: "false", Flag: "allow-mutations", Doc: "Whether a server lets adds, updates and deletes through."},
 		Key{Name: "http.allow.control", Kind: Bool, Default: "false", Flag: "allow-control", Doc: "Whether a server lets metadata partitions be paused, resumed, restarted and rebuilt, and any process its log level be set."},
+		Key{Name: "http.read.tokens", Kind: Secret, Doc: "Bearer tokens that may read, separated by white space; 16 characters or more each."},
+		Key{Name: "http.mutate.tokens", Kind: Secret, Doc: "Bearer tokens that may mutate, and read."},
+		Key{Name: "http.control.tokens", Kind: Secret, Doc: "Bearer tokens that may control, and read."},
+		Key{Name: "http.read.principals", Kind: List, Default: "*", Doc: "Common names of the client certificates that may read; * is all that are trusted. Needs a trust store."},
+		Key{Name: "http.mutate.principals", Kind: List, Doc: "Common names of the client certificates that may mutate, and read."},
+		Key{Name: "http.control.principals", Kind: List, Doc: "Common names of the client certificates that may control, and read."},
 		Key{Name: "assign", Default: "all", Flag: "assign", Doc: "Metadata partitions that a server views: all, or numbers like 0,3,7."},
 	)
+}
+
+// storeKeys are the keys of a certificate and of the authorities to trust, as Kafka names
+// them, behind a prefix.
+func storeKeys(prefix, whose, trusts string) []Key {
+	return []Key{
+		{Name: prefix + "ssl.keystore.certificate.chain", Kind: PEM, Doc: whose + " certificate."},
+		{Name: prefix + "ssl.keystore.key", Kind: Secret, Doc: "The certificate's key, PEM."},
+		{Name: prefix + "ssl.keystore.location", Doc: "File with certificate and key, in place of the two."},
+		{Name: prefix + "ssl.keystore.password", Kind: Secret, Doc: "What opens " + prefix + "ssl.keystore.location."},
+		{Name: prefix + "ssl.key.password", Kind: Secret, Doc: "What opens the key; " + prefix + "ssl.keystore.password when there is none."},
+		{Name: prefix + "ssl.truststore.certificates", Kind: PEM, Doc: trusts},
+		{Name: prefix + "ssl.truststore.location", Doc: "File with the authorities to trust, in place of " + prefix + "ssl.truststore.certificates."},
+		{Name: prefix + "ssl.truststore.password", Kind: Secret, Doc: "What opens " + prefix + "ssl.truststore.location."},
+	}
+}
+
+// The prefixes of the keys of those who serve HTTP, and of those who ask (--server).
+const (
+	serverPrefix = "http."
+	clientPrefix = "http.client."
+)
+
+func httpStoreKeys() []Key {
+	return inGroup(HTTP, storeKeys(serverPrefix, "The server's", "Authorities of clients' certificates: with them a client can log in with a certificate.")...)
+}
+
+func httpClientKeys() []Key {
+	token := Key{Name: clientPrefix + "token", Kind: Secret, Doc: "Bearer token to log in with."}
+	return inGroup(Asking, append([]Key{token}, storeKeys(clientPrefix, "The client's", "Authorities of the server's certificate; the system's without one.")...)...)
 }
 
 func logKeys() []Key {

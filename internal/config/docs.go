@@ -24,8 +24,8 @@ The file is a properties file as Kafka's clients take it; where Kafka has a name
 
 - **Environment.** Capitals, ` + "`_`" + ` for ` + "`.`" + `, ` + "`RLMM_`" + ` before: ` + "`RLMM_BOOTSTRAP_SERVERS`" + `. An empty variable is as none.
 - **Secrets and certificates from files.** A key marked † may be given as ` + "`KEY.file`" + `, a file that holds the value. It is read
-  again for each connection, as are trust stores and key stores: they rotate without a restart. (Only the password of the
-  mechanism PLAIN is read when a client is made.) The layout of a Strimzi user's secret fits: ` + "`sasl.jaas.config`, `user.crt`, `user.key`, `ca.crt`." + `
+  again for each connection, of HTTP's tokens for each request, as are trust stores and key stores: they rotate without a
+  restart. The layout of a Strimzi user's secret fits: ` + "`sasl.jaas.config`, `user.crt`, `user.key`, `ca.crt`." + `
 - **Clients of one kind.** A key of the connection may be given for all clients as ` + "`remote.log.metadata.common.client.KEY`" + `, and for
   one kind as ` + "`remote.log.metadata.producer.KEY`, `….consumer.KEY` or `….admin.KEY`" + `; the more specific wins, within one file or
   within the environment. ` + "`bootstrap.servers`" + ` is the same for all.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/tlsconfig"
 )
 
 // Kafka returns how to reach the cluster. The error is an [*Error]: no brokers, a login that
@@ -55,12 +56,12 @@ func (c *Config) security(clients string) kafka.Security {
 	}
 	return kafka.Security{
 		Protocol: kafka.SecurityProtocol(text("security.protocol")),
-		TLS: kafka.TLS{
-			Trust: kafka.TrustStore{
+		TLS: tlsconfig.Client{
+			Trust: tlsconfig.TrustStore{
 				Location: text("ssl.truststore.location"), Password: c.secret("ssl.truststore.password", clients),
 				Certificates: c.secret("ssl.truststore.certificates", clients),
 			},
-			Key: kafka.KeyStore{
+			Key: tlsconfig.KeyStore{
 				Location: text("ssl.keystore.location"), Password: c.secret("ssl.keystore.password", clients),
 				Chain: c.secret("ssl.keystore.certificate.chain", clients), Key: c.secret("ssl.keystore.key", clients),
 				KeyPassword: c.secret("ssl.key.password", clients),
@@ -94,15 +95,19 @@ func (c *Config) connectionFaults(s kafka.Settings) []Fault {
 func (c *Config) located(clients string, err error) []Fault {
 	var faults []Fault
 	for _, e := range flat(err) {
-		f := Fault{Problem: e.Error()}
-		name, _, _ := strings.Cut(f.Problem, ":")
-		name, _, _ = strings.Cut(name, " ")
-		if g, ok := c.find(name, clients); ok {
-			f.Origin = g.origin.Where
-		}
-		faults = append(faults, f)
+		faults = append(faults, c.locate(clients, e.Error()))
 	}
 	return faults
+}
+
+func (c *Config) locate(clients, problem string) Fault {
+	f := Fault{Problem: problem}
+	name, _, _ := strings.Cut(problem, ":")
+	name, _, _ = strings.Cut(name, " ")
+	if g, ok := c.find(name, clients); ok {
+		f.Origin = g.origin.Where
+	}
+	return f
 }
 
 // flat takes joined errors apart.

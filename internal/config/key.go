@@ -42,11 +42,12 @@ const (
 	Topics     Group = "Topics"
 	State      Group = "Local state"
 	HTTP       Group = "HTTP"
+	Asking     Group = "HTTP client (--server)"
 	Log        Group = "Log"
 )
 
 // Groups lists the groups in the order in which they are shown.
-func Groups() []Group { return []Group{Connection, Fleet, Topics, State, HTTP, Log} }
+func Groups() []Group { return []Group{Connection, Fleet, Topics, State, HTTP, Asking, Log} }
 
 // Key is one setting.
 type Key struct {

@@ -50,7 +50,7 @@ func (s SASL) validate() error {
 
 // module reads the JAAS configuration, which must be of the mechanism's module.
 func (s SASL) module() (jaas, error) {
-	j, err := revealed(s.JAAS, parseJAAS)
+	j, err := secret.Parse(s.JAAS, parseJAAS)
 	if module := loginModules[s.Mechanism]; err == nil && j.module != module {
 		err = fmt.Errorf("the login module for %s is %s", s.Mechanism, module)
 	}
@@ -107,5 +107,12 @@ func (c *scramClient) Begin(string, string, string) error {
 		return err
 	}
 	c.ClientConversation = client.NewConversation()
+	return nil
+}
+
+func naming(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/IBM/sarama"
+
+	"github.com/tieredlog/rlmm/internal/tlsconfig"
 )
 
 // SecurityProtocol is how connections are secured, in Kafka's words (security.protocol).
@@ -26,7 +28,7 @@ type Security struct {
 	// Protocol is PLAINTEXT when empty.
 	Protocol SecurityProtocol
 	// TLS is used with SSL and SASL_SSL only.
-	TLS TLS
+	TLS tlsconfig.Client
 	// SASL is used with SASL_PLAINTEXT and SASL_SSL only.
 	SASL SASL
 }
@@ -44,7 +46,7 @@ func (s Security) Validate() error {
 		errs = append(errs, fmt.Errorf("security.protocol: %q is none of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL", s.Protocol))
 	}
 	if s.usesTLS() {
-		errs = append(errs, s.TLS.validate())
+		errs = append(errs, s.TLS.Validate())
 	}
 	if s.usesSASL() {
 		errs = append(errs, s.SASL.validate())

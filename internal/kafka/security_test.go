@@ -19,6 +19,7 @@ import (
 
 	"github.com/tieredlog/rlmm/internal/pkitest"
 	"github.com/tieredlog/rlmm/internal/secret"
+	"github.com/tieredlog/rlmm/internal/tlsconfig"
 )
 
 // password is planted: no error may show it.
@@ -78,7 +79,7 @@ func TestMechanismsAreLetIn(t *testing.T) {
 		t, kfake.TLS(ca.Server(tls.NoClientCert)), kfake.EnableSASL(),
 		kfake.Superuser("SCRAM-SHA-256", "u256", password), kfake.Superuser("SCRAM-SHA-512", "u512", password), kfake.Superuser("PLAIN", "alice", "pw"),
 	)
-	trust := TLS{Trust: TrustStore{Certificates: secret.Text(ca.PEM)}}
+	trust := tlsconfig.Client{Trust: tlsconfig.TrustStore{Certificates: secret.Text(ca.PEM)}}
 	for _, sasl := range []SASL{
 		{Mechanism: "SCRAM-SHA-256", JAAS: login("u256", password)},
 		{Mechanism: "SCRAM-SHA-512", JAAS: login("u512", password)},
@@ -124,18 +125,18 @@ func TestServerCertificatesAreVerified(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		server pkitest.Pair
-		tls    TLS
+		tls    tlsconfig.Client
 		want   string // of the error; none is let in
 	}{
-		{"good", ca.Issue("b", time.Hour), TLS{}, ""},
-		{"TLS 1.2", ca.Issue("b", time.Hour), TLS{Versions: []string{"TLSv1.2"}}, ""},
-		{"TLS 1.3", ca.Issue("b", time.Hour), TLS{Versions: []string{"TLSv1.3"}}, ""},
-		{"foreign", foreign.Issue("b", time.Hour), TLS{}, "unknown authority"},
-		{"foreign, any host", foreign.Issue("b", time.Hour), TLS{AnyHost: true}, "unknown authority"},
-		{"expired", ca.Issue("b", -time.Hour), TLS{}, "expired"},
-		{"expired, any host", ca.Issue("b", -time.Hour), TLS{AnyHost: true}, "expired"},
-		{"another host", ca.IssueFor("b", elsewhere, time.Hour), TLS{}, "192.0.2.1, not 127.0.0.1"},
-		{"another host, any host", ca.IssueFor("b", elsewhere, time.Hour), TLS{AnyHost: true}, ""},
+		{"good", ca.Issue("b", time.Hour), tlsconfig.Client{}, ""},
+		{"TLS 1.2", ca.Issue("b", time.Hour), tlsconfig.Client{Versions: []string{"TLSv1.2"}}, ""},
+		{"TLS 1.3", ca.Issue("b", time.Hour), tlsconfig.Client{Versions: []string{"TLSv1.3"}}, ""},
+		{"foreign", foreign.Issue("b", time.Hour), tlsconfig.Client{}, "unknown authority"},
+		{"foreign, any host", foreign.Issue("b", time.Hour), tlsconfig.Client{AnyHost: true}, "unknown authority"},
+		{"expired", ca.Issue("b", -time.Hour), tlsconfig.Client{}, "expired"},
+		{"expired, any host", ca.Issue("b", -time.Hour), tlsconfig.Client{AnyHost: true}, "expired"},
+		{"another host", ca.IssueFor("b", elsewhere, time.Hour), tlsconfig.Client{}, "192.0.2.1, not 127.0.0.1"},
+		{"another host, any host", ca.IssueFor("b", elsewhere, time.Hour), tlsconfig.Client{AnyHost: true}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			broker := secured(t, kfake.TLS(&tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{c.server.TLS}}))
@@ -159,16 +160,16 @@ func TestMutualTLS(t *testing.T) {
 	c := secured(t, kfake.TLS(ca.Server(tls.RequireAndVerifyClientCert)))
 	for _, tc := range []struct {
 		name string
-		key  KeyStore
+		key  tlsconfig.KeyStore
 		want string
 	}{
-		{"good", KeyStore{Chain: secret.Text(good.Chain), Key: secret.Text(good.Key)}, ""},
-		{"none", KeyStore{}, "certificate required"},
-		{"expired", KeyStore{Chain: secret.Text(expired.Chain), Key: secret.Text(expired.Key)}, "the certificate of CN=alice expired"},
-		{"foreign", KeyStore{Chain: secret.Text(other.Chain), Key: secret.Text(other.Key)}, "unknown certificate authority"},
+		{"good", tlsconfig.KeyStore{Chain: secret.Text(good.Chain), Key: secret.Text(good.Key)}, ""},
+		{"none", tlsconfig.KeyStore{}, "certificate required"},
+		{"expired", tlsconfig.KeyStore{Chain: secret.Text(expired.Chain), Key: secret.Text(expired.Key)}, "the certificate of CN=alice expired"},
+		{"foreign", tlsconfig.KeyStore{Chain: secret.Text(other.Chain), Key: secret.Text(other.Key)}, "unknown certificate authority"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			err := tryConnect(t, c, Security{Protocol: SSL, TLS: TLS{Trust: TrustStore{Certificates: secret.Text(ca.PEM)}, Key: tc.key}})
+			err := tryConnect(t, c, Security{Protocol: SSL, TLS: tlsconfig.Client{Trust: tlsconfig.TrustStore{Certificates: secret.Text(ca.PEM)}, Key: tc.key}})
 			if tc.want == "" {
 				noError(t, err)
 			} else {
@@ -188,12 +189,12 @@ func TestCertificatesAndPasswordsRotate(t *testing.T) {
 		noError(t, os.WriteFile(path, []byte(content), 0o600))
 		return secret.File(path)
 	}
-	writePair := func(p pkitest.Pair) KeyStore {
-		return KeyStore{Chain: write("user.crt", p.Chain), Key: write("user.key", p.Key)}
+	writePair := func(p pkitest.Pair) tlsconfig.KeyStore {
+		return tlsconfig.KeyStore{Chain: write("user.crt", p.Chain), Key: write("user.key", p.Key)}
 	}
 	s := Settings{Bootstrap: c.ListenAddrs(), Security: Security{
 		Protocol: SASLSSL,
-		TLS:      TLS{Trust: TrustStore{Certificates: write("ca.crt", foreign.PEM)}, Key: writePair(foreign.Issue("alice", time.Hour))},
+		TLS:      tlsconfig.Client{Trust: tlsconfig.TrustStore{Certificates: write("ca.crt", foreign.PEM)}, Key: writePair(foreign.Issue("alice", time.Hour))},
 		SASL:     SASL{Mechanism: "SCRAM-SHA-512", JAAS: write("jaas", `ScramLoginModule required username=alice password=old;`)},
 	}}
 	cfg := s.Consumer() // made once, as a client of a server is
@@ -253,15 +254,15 @@ func TestSecurityFaultsAreNamedAllAtOnce(t *testing.T) {
 		{jaas(`ScramLoginModule required username=u password=p;`), []string{"the login module for PLAIN is PlainLoginModule"}},
 		{jaas(`hunter2`), []string{"must be: <LoginModule>"}},
 		{
-			Security{Protocol: SASLSSL, TLS: TLS{
-				Trust: TrustStore{Location: "/no/trust"}, Key: KeyStore{Location: "/no/key"}, Versions: []string{"SSLv3"},
+			Security{Protocol: SASLSSL, TLS: tlsconfig.Client{
+				Trust: tlsconfig.TrustStore{Location: "/no/trust"}, Key: tlsconfig.KeyStore{Location: "/no/key"}, Versions: []string{"SSLv3"},
 			}},
 			[]string{"ssl.truststore.location /no/trust: no such file", "ssl.keystore.location /no/key: no such file", `"SSLv3"`, "sasl.mechanism"},
 		},
-		{Security{Protocol: SSL, TLS: TLS{Key: KeyStore{Key: secret.Text(pair.Key)}}}, []string{"ssl.keystore.certificate.chain: is needed"}},
-		{Security{Protocol: SSL, TLS: TLS{Key: KeyStore{Chain: secret.Text(pair.Chain)}}}, []string{"ssl.keystore.certificate.chain: "}},
-		{Security{Protocol: SSL, TLS: TLS{Key: KeyStore{Chain: secret.Text(pair.Chain), Key: secret.Text(ca.Issue("b", time.Hour).Key)}}}, []string{"does not match"}},
-		{Security{Protocol: SSL, TLS: TLS{Trust: TrustStore{Certificates: secret.Text("none")}}}, []string{"ssl.truststore.certificates: no certificate"}},
+		{Security{Protocol: SSL, TLS: tlsconfig.Client{Key: tlsconfig.KeyStore{Key: secret.Text(pair.Key)}}}, []string{"ssl.keystore.certificate.chain: is needed"}},
+		{Security{Protocol: SSL, TLS: tlsconfig.Client{Key: tlsconfig.KeyStore{Chain: secret.Text(pair.Chain)}}}, []string{"ssl.keystore.certificate.chain: "}},
+		{Security{Protocol: SSL, TLS: tlsconfig.Client{Key: tlsconfig.KeyStore{Chain: secret.Text(pair.Chain), Key: secret.Text(ca.Issue("b", time.Hour).Key)}}}, []string{"does not match"}},
+		{Security{Protocol: SSL, TLS: tlsconfig.Client{Trust: tlsconfig.TrustStore{Certificates: secret.Text("none")}}}, []string{"ssl.truststore.certificates: no certificate"}},
 	} {
 		err := Settings{Bootstrap: []string{"h:1"}, Security: c.s, Clients: map[ClientKind]ClientSettings{AdminClient: {Security: &c.s}}}.Validate()
 		if len(c.want) == 0 {

@@ -55,6 +55,16 @@ func (v Value) Reveal() (string, error) {
 	return v.reveal()
 }
 
+// Parse reveals a secret and returns what parse makes of it, or the first error.
+func Parse[T any](v Value, parse func(string) (T, error)) (T, error) {
+	text, err := v.Reveal()
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return parse(text)
+}
+
 // String is Hidden, or "" when there is no secret.
 func (v Value) String() string {
 	if v.IsZero() {

@@ -1,4 +1,4 @@
-package kafka
+package tlsconfig
 
 import (
 	"bytes"
@@ -20,8 +20,28 @@ import (
 	"github.com/tieredlog/rlmm/internal/secret"
 )
 
-// pool returns the authorities, nil for the system's.
-func (s TrustStore) pool() (*x509.CertPool, error) {
+// TrustStore is the authorities to trust.
+type TrustStore struct {
+	// Location is a file (ssl.truststore.location), Password what opens it.
+	Location string
+	Password secret.Value
+	// Certificates is PEM text, in place of a file.
+	Certificates secret.Value
+}
+
+// KeyStore is a certificate and its key.
+type KeyStore struct {
+	// Location is a file (ssl.keystore.location), Password what opens it.
+	Location string
+	Password secret.Value
+	// Chain and Key are PEM text, in place of a file.
+	Chain, Key secret.Value
+	// KeyPassword opens the key itself; the store's password when there is none.
+	KeyPassword secret.Value
+}
+
+// Pool reads the authorities, nil for the system's.
+func (s TrustStore) Pool() (*x509.CertPool, error) {
 	var found []*x509.Certificate
 	var err error
 	switch {
@@ -29,7 +49,7 @@ func (s TrustStore) pool() (*x509.CertPool, error) {
 		found, err = s.load()
 		err = naming("ssl.truststore.location "+s.Location, err)
 	case !s.Certificates.IsZero():
-		found, err = revealed(s.Certificates, pemCertificates)
+		found, err = secret.Parse(s.Certificates, pemCertificates)
 		err = naming("ssl.truststore.certificates", err)
 	default:
 		return nil, nil
@@ -58,9 +78,9 @@ func (s TrustStore) load() ([]*x509.Certificate, error) {
 	return pkcs12.DecodeTrustStore(content, password)
 }
 
-// certificate returns the client's certificate, nil when there is none. One that has
-// expired is an error: brokers say of it only that it is bad.
-func (s KeyStore) certificate() (c *tls.Certificate, err error) {
+// Certificate reads the certificate, nil when there is none. One that has expired is an
+// error: peers say of it only that it is bad.
+func (s KeyStore) Certificate() (c *tls.Certificate, err error) {
 	name := "ssl.keystore.certificate.chain"
 	switch {
 	case s.Location != "":
@@ -134,15 +154,6 @@ func open(location string, password secret.Value) ([]byte, string, error) {
 	}
 	text, err := password.Reveal()
 	return content, text, err
-}
-
-func revealed[T any](v secret.Value, parse func(string) (T, error)) (T, error) {
-	text, err := v.Reveal()
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return parse(text)
 }
 
 func naming(what string, err error) error {

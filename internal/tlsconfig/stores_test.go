@@ -1,4 +1,4 @@
-package kafka
+package tlsconfig
 
 import (
 	"crypto/x509"
@@ -17,41 +17,41 @@ func TestStoresOfJavaAreRead(t *testing.T) {
 	right, wrong := secret.Text("changeit"), secret.Text("changed")
 	for _, name := range []string{"key.pkcs12", "key.jks"} {
 		path := filepath.Join("testdata", name)
-		c, err := KeyStore{Location: path, Password: right}.certificate()
+		c, err := KeyStore{Location: path, Password: right}.Certificate()
 		noError(t, err)
 		leaf, err := x509.ParseCertificate(c.Certificate[0])
 		noError(t, err)
 		wantSame(t, name, "CN=keytool", leaf.Subject.String())
-		_, err = KeyStore{Location: path, Password: wrong}.certificate()
+		_, err = KeyStore{Location: path, Password: wrong}.Certificate()
 		wantRefused(t, err, "ssl.keystore.location "+path)
 	}
 	for _, name := range []string{"trust.pkcs12", "trust.jks", "encrypted.pem"} {
 		path := filepath.Join("testdata", name)
-		pool, err := TrustStore{Location: path, Password: right}.pool()
+		pool, err := TrustStore{Location: path, Password: right}.Pool()
 		noError(t, err)
 		if pool.Equal(x509.NewCertPool()) {
 			t.Errorf("%s holds no authority", name)
 		}
 		if strings.HasPrefix(name, "trust") {
-			_, err = TrustStore{Location: path, Password: wrong}.pool()
+			_, err = TrustStore{Location: path, Password: wrong}.Pool()
 			wantRefused(t, err, "ssl.truststore.location "+path)
 		}
 	}
-	_, err := TrustStore{Location: "testdata/key.jks", Password: right}.pool()
+	_, err := TrustStore{Location: "testdata/key.jks", Password: right}.Pool()
 	wantRefused(t, err, "no trusted certificate")
-	_, err = KeyStore{Location: "testdata/trust.jks", Password: right}.certificate()
+	_, err = KeyStore{Location: "testdata/trust.jks", Password: right}.Certificate()
 	wantRefused(t, err, "no private key")
 }
 
 func TestAnEncryptedKeyNeedsItsPassword(t *testing.T) {
 	const path = "testdata/encrypted.pem"
-	_, err := KeyStore{Location: path, KeyPassword: secret.Text("changeit")}.certificate()
+	_, err := KeyStore{Location: path, KeyPassword: secret.Text("changeit")}.Certificate()
 	noError(t, err)
-	_, err = KeyStore{Location: path, Password: secret.Text("changeit")}.certificate() // Kafka's order
+	_, err = KeyStore{Location: path, Password: secret.Text("changeit")}.Certificate() // Kafka's order
 	noError(t, err)
-	_, err = KeyStore{Location: path}.certificate()
+	_, err = KeyStore{Location: path}.Certificate()
 	wantRefused(t, err, "ssl.key.password is needed")
-	_, err = KeyStore{Location: path, KeyPassword: secret.Text("hunter2")}.certificate()
+	_, err = KeyStore{Location: path, KeyPassword: secret.Text("hunter2")}.Certificate()
 	wantRefused(t, err, "open the key with ssl.key.password")
 	if strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("the password is shown: %v", err)
@@ -62,11 +62,11 @@ func TestAnEncryptedKeyNeedsItsPassword(t *testing.T) {
 func TestPEMOnOneLine(t *testing.T) {
 	pair := pkitest.NewAuthority(t, "ca").Issue("a", time.Hour)
 	line := func(s string) secret.Value { return secret.Text(strings.ReplaceAll(s, "\n", " ")) }
-	_, err := KeyStore{Chain: line(pair.Chain), Key: line(pair.Key)}.certificate()
+	_, err := KeyStore{Chain: line(pair.Chain), Key: line(pair.Key)}.Certificate()
 	noError(t, err)
-	_, err = TrustStore{Certificates: line(pair.Chain + pair.Chain)}.pool()
+	_, err = TrustStore{Certificates: line(pair.Chain + pair.Chain)}.Pool()
 	noError(t, err)
-	_, err = TrustStore{Certificates: secret.Text("-----BEGIN CERTIFICATE-----\n*\n-----END CERTIFICATE-----")}.pool()
+	_, err = TrustStore{Certificates: secret.Text("-----BEGIN CERTIFICATE-----\n*\n-----END CERTIFICATE-----")}.Pool()
 	wantRefused(t, err, "can't be read")
 }
 
