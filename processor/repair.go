@@ -117,7 +117,7 @@ func (i *instance) refold(ctx context.Context, p int32, keys []string, applied i
 			return nil, err
 		}
 		next, _ := fold.Fold(rows[key], event, r.Offset)
-		if value := rowBytes(next); len(value) <= i.limits.table-rowOverhead {
+		if value := i.rowBytes(next); len(value) <= i.limits.table-rowOverhead {
 			rows[key], values[key] = next, value
 		}
 	}
