@@ -520,7 +520,7 @@ func TestRowOfANewerVersion(t *testing.T) {
 			}
 			c.PublishEvents(rlmmtest.Update(s, api.DeleteSegmentStarted))
 			c.PublishTo(&kgo.Record{
-				Topic: rlmmtest.Table, Key: []byte(codec.SegmentKey(s.ID)), Value: []byte("\x02\x01more"),
+				Topic: rlmmtest.Table, Key: []byte(codec.SegmentKey(s.ID)), Value: []byte{byte(codec.NewestRowVersion + 1), 1},
 				Headers: []kgo.RecordHeader{
 					{Key: "rlmm.offset", Value: []byte("2")}, {Key: "rlmm.outcome", Value: []byte(codec.OutcomeApplied.String())},
 				},
@@ -535,7 +535,7 @@ func TestRowOfANewerVersion(t *testing.T) {
 					err := m.Ready()
 					return errors.Is(err, api.ErrNotReady) && errors.As(err, &newer)
 				})
-				if newer.Version != 2 {
+				if newer.Version != codec.NewestRowVersion+1 {
 					t.Errorf("version %d", newer.Version)
 				}
 				wantEveryRead(t, m, tip, api.ErrNotReady)

@@ -58,6 +58,8 @@ const (
 	// ResetForeign is of a store that was being mended after somebody else had written to
 	// the table.
 	ResetForeign Reset = "foreign_record"
+	// ResetFormat is of a store that a release with other formats wrote.
+	ResetFormat Reset = "format"
 	// ResetRequested is of a store that a person wants rebuilt.
 	ResetRequested Reset = "requested"
 	// ResetWriteFailed is of an open store only: opened again it may still be of use.
@@ -86,7 +88,7 @@ type Expect struct {
 }
 
 // Open opens the store in the folder, creating it if needed. A store that can't be
-// used any more (corrupt, of another table, ahead of its end, too old, or without a proof
+// used any more (corrupt, of another format or table, ahead of its end, too old, or without a proof
 // that the table is the one it was made from) is moved aside and an empty one opened;
 // reset says why. A store of another metadata topic is an [IdentityError]; a folder that
 // can't be written to is a [FolderError].
@@ -97,8 +99,8 @@ func Open(dir string, o Options, want Expect) (s *Store, reset Reset, err error)
 	s, err = openFor(dir, o, want)
 	if err == nil {
 		reset, err = s.fits(want)
-	} else if isCorrupt(err) {
-		reset, err = ResetCorrupt, nil
+	} else if reset = unusable(err); reset != ResetNone {
+		err = nil
 	}
 	if err != nil || reset != ResetNone {
 		if s != nil {
@@ -119,6 +121,18 @@ func Open(dir string, o Options, want Expect) (s *Store, reset Reset, err error)
 	}
 	s.fitted(want)
 	return s, reset, nil
+}
+
+// unusable is why a store can't be opened, when another one in its place can.
+func unusable(err error) Reset {
+	var other *FormatError
+	switch {
+	case errors.As(err, &other):
+		return ResetFormat
+	case isCorrupt(err):
+		return ResetCorrupt
+	}
+	return ResetNone
 }
 
 func isCorrupt(err error) bool {

@@ -11,9 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/util"
 
 	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
 )
 
 var identity = Identity{
@@ -164,6 +166,14 @@ func TestOpenResets(t *testing.T) {
 		}, fits, ResetCorrupt},
 		{"position is no position", func(d damaged) { put(d.T, d.dir, positionKey, "?") }, fits, ResetCorrupt},
 		{"identity is no identity", func(d damaged) { put(d.T, d.dir, identityKey, "{") }, fits, ResetCorrupt},
+		{"format isn't told, as before there was one", func(d damaged) { put(d.T, d.dir, formatKey, "") }, fits, ResetFormat},
+		{"format is older", func(d damaged) { put(d.T, d.dir, formatKey, "\x00\x01") }, fits, ResetFormat},
+		{"format is newer, and its position another", func(d damaged) {
+			put(d.T, d.dir, formatKey, "\x02\x01")
+			put(d.T, d.dir, positionKey, "?")
+		}, fits, ResetFormat},
+		{"rows may be newer", func(d damaged) { put(d.T, d.dir, formatKey, string([]byte{format, newer})) }, fits, ResetFormat},
+		{"format is no format", func(d damaged) { put(d.T, d.dir, formatKey, "?") }, fits, ResetCorrupt},
 		{"identity is missing", func(d damaged) { put(d.T, d.dir, identityKey, "") }, fits, ResetCorrupt},
 		{"table is another", nil, recreated, ResetTopicRecreated},
 		{"table and metadata topic are others", nil, allRecreated, ResetTopicRecreated},
@@ -190,17 +200,55 @@ func TestOpenResets(t *testing.T) {
 	}
 }
 
+// newer is a row version that this release doesn't know.
+const newer = byte(codec.NewestRowVersion + 1)
+
+// A store of another release is read by nobody who can't read it: what is in it may look
+// right.
+func TestReadOfAnotherFormat(t *testing.T) {
+	for name, c := range map[string]struct {
+		value string
+		want  FormatError
+	}{
+		"before formats": {"", FormatError{}},
+		"a newer format": {"\x02\x01", FormatError{2, 1}},
+		"newer rows":     {string([]byte{format, newer}), FormatError{format, codec.RowVersion(newer)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filled(t)
+			put(t, dir, formatKey, c.value)
+			_, err := Read(dir)
+			var other *FormatError
+			if !errors.As(err, &other) || *other != c.want {
+				t.Errorf("%v", err)
+			}
+			wantSame(t, "position", none, Peek(dir))
+		})
+	}
+}
+
+// An older release's rows are read: the newest version that may be there is told anew.
+func TestOpenTellsTheNewestRowVersion(t *testing.T) {
+	dir := filled(t)
+	put(t, dir, formatKey, string([]byte{format, 0}))
+	s := opened(t, dir, Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}, ResetNone)
+	wantRow(t, s, "a", "1")
+	told, err := s.db.Get(formatKey, nil)
+	noError(t, err)
+	wantSame(t, "format", []byte{format, byte(codec.NewestRowVersion)}, told)
+}
+
 // put writes a key past the store; an empty value deletes it.
 func put(t *testing.T, dir string, key []byte, value string) {
 	t.Helper()
-	s, err := open(dir, Options{})
+	db, err := leveldb.OpenFile(dir, nil)
 	noError(t, err)
 	if value == "" {
-		noError(t, s.db.Delete(key, nil))
+		noError(t, db.Delete(key, nil))
 	} else {
-		noError(t, s.db.Put(key, []byte(value), nil))
+		noError(t, db.Put(key, []byte(value), nil))
 	}
-	noError(t, s.closeFiles())
+	noError(t, db.Close())
 }
 
 func TestOnlyTheLastIsKeptAside(t *testing.T) {

@@ -153,7 +153,10 @@ func openFiles(files storage.Storage, o *opt.Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{db: db, files: files, overlay: map[string]staged{}}
-	if s.committed, err = s.readPosition(); err != nil {
+	if err = fitFormat(db, o.GetReadOnly()); err == nil {
+		s.committed, err = s.readPosition()
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	s.position = s.committed
