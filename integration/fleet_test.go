@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -52,34 +53,53 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
+// running is a process of the command.
+type running struct {
+	cmd  *exec.Cmd
+	out  lockedBuffer
+	done chan struct{} // closed when it has ended
+}
+
 // start runs the command until the test ends, and shows its output if the test failed.
-func start(t *testing.T, args ...string) *exec.Cmd {
+func start(t *testing.T, path string, args ...string) *running {
 	t.Helper()
-	cmd := exec.Command(command.Path(t), args...)
-	var out lockedBuffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	r := &running{cmd: exec.Command(path, args...), done: make(chan struct{})}
+	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.out
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	go func() {
+		_ = r.cmd.Wait() // the exit code tells
+		close(r.done)
+	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
+		r.stop()
 		if t.Failed() {
-			t.Logf("rlmm %s:\n%s", strings.Join(args, " "), out.String())
+			t.Logf("%s %s:\n%s", filepath.Base(path), strings.Join(args, " "), r.out.String())
 		}
 	})
-	return cmd
+	return r
+}
+
+// stop ends the process in order, and returns its exit code.
+func (r *running) stop() int {
+	_ = r.cmd.Process.Signal(syscall.SIGTERM)
+	<-r.done
+	return r.cmd.ProcessState.ExitCode()
 }
 
 // startProcessor runs a member of the fleet in a process of its own.
-func (f fleet) startProcessor(t *testing.T, more ...string) {
+func (f fleet) startProcessor(t *testing.T) {
 	t.Helper()
-	args := []string{
-		"processor", "--bootstrap", strings.Join(f.bootstrap, ","), "--topic", f.topic, "--group", f.group,
-		"--create-topics", "--replication-factor", "1", "--data", t.TempDir(),
-	}
-	start(t, append(args, more...)...)
+	f.startProcessorIn(t, t.TempDir())
+}
+
+// startProcessorIn is startProcessor with a data folder.
+func (f fleet) startProcessorIn(t *testing.T, dir string) *running {
+	t.Helper()
+	return start(t, command.Path(t), "processor", "--bootstrap", strings.Join(f.bootstrap, ","), "--topic", f.topic, "--group", f.group,
+		"--create-topics", "--replication-factor", "1", "--data", dir)
 }
 
 func (f fleet) settings() kafka.Settings { return kafka.Settings{Bootstrap: f.bootstrap} }
@@ -88,17 +108,24 @@ func (f fleet) settings() kafka.Settings { return kafka.Settings{Bootstrap: f.bo
 // the topics that the fleet creates.
 func (f fleet) manager(t *testing.T, bounds views.Bounds) *views.Manager {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	cfg := views.Config{
-		Kafka: f.settings(), MetadataTopic: f.topic, Group: f.group, DataDir: t.TempDir(), HighestOffsetBounds: bounds,
-	}
-	m := connected(ctx, t, cfg)
+	m := f.managerIn(t, bounds, t.TempDir())
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+	return m
+}
+
+// managerIn is manager with a data folder; the caller closes it.
+func (f fleet) managerIn(t *testing.T, bounds views.Bounds, dir string) *views.Manager {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cfg := views.Config{
+		Kafka: f.settings(), MetadataTopic: f.topic, Group: f.group, DataDir: dir, HighestOffsetBounds: bounds,
+	}
+	m := connected(ctx, t, cfg)
 	all := make([]int32, m.MetadataPartitions())
 	for p := range all {
 		all[p] = int32(p)

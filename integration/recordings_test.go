@@ -3,9 +3,11 @@
 package integration_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/integration/kafkatest"
 	"github.com/tieredlog/rlmm/views"
 )
@@ -52,11 +54,7 @@ func TestKafkaReadsWhatWeWrite(t *testing.T) {
 func TestWeReadWhatKafkaWrites(t *testing.T) {
 	recording := kafkatest.Recordings(t)[0]
 	f := ownTopic(t)
-	var operations []kafkatest.Operation
-	for _, e := range recording.Events {
-		operations = append(operations, e.Decoded.Operation())
-	}
-	for i, outcome := range kafkatest.PeerApply(t, f.bootstrap, operations) {
+	for i, outcome := range kafkatest.PeerApply(t, f.bootstrap, operations(recording.Events)) {
 		if !outcome.OK {
 			t.Fatalf("operation %d: %s", i, outcome.Error)
 		}
@@ -66,6 +64,80 @@ func TestWeReadWhatKafkaWrites(t *testing.T) {
 	m := f.manager(t, views.BoundsEpoch)
 	compare(t, m, recording.States)
 	compare(t, m, kafkatest.PeerState(t, f.bootstrap))
+}
+
+// There and back, as docs/operations.md has it: our fleet and manager stop half way, Kafka's
+// own manager goes on with what ours has begun, and ours, in the same folders, with what
+// Kafka's has done. Nothing is converted, deleted or built anew.
+func TestToKafkasManagerAndBack(t *testing.T) {
+	recording := kafkatest.Recordings(t)[0]
+	ours, kafkas := halves(recording.Events)
+	f := ownTopic(t)
+	processorDir, managerDir := t.TempDir(), t.TempDir()
+
+	p, m := f.startProcessorIn(t, processorDir), f.managerIn(t, views.BoundsEpoch, managerDir)
+	publishAll(t, m, ours)
+	compare(t, m, kafkatest.PeerState(t, f.bootstrap))
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.stop(); code != 0 {
+		t.Fatalf("the processor's exit code is %d", code)
+	}
+
+	for i, outcome := range kafkatest.PeerApply(t, f.bootstrap, operations(kafkas)) {
+		if !outcome.OK {
+			t.Fatalf("operation %d: %s", i, outcome.Error)
+		}
+	}
+	compareBytes(t, recording.Events, kafkatest.ReadTopic(t, f.bootstrap, f.topic))
+
+	f.startProcessorIn(t, processorDir)
+	m = f.managerIn(t, views.BoundsEpoch, managerDir)
+	defer m.Close()
+	compare(t, m, recording.States)
+	publishAll(t, m, []kafkatest.Event{newEvent(t)})
+	compare(t, m, kafkatest.PeerState(t, f.bootstrap))
+	for _, dir := range []string{processorDir, managerDir} {
+		if aside, _ := filepath.Glob(filepath.Join(dir, "*", "*.aside-*")); len(aside) > 0 {
+			t.Errorf("stores were built anew: %q", aside)
+		}
+	}
+}
+
+// halves parts the events of each metadata partition in the middle.
+func halves(events []kafkatest.Event) (first, second []kafkatest.Event) {
+	left := map[int32]int{}
+	for _, e := range events {
+		left[e.Partition]++
+	}
+	seen := map[int32]int{}
+	for _, e := range events {
+		if seen[e.Partition]++; 2*seen[e.Partition] <= left[e.Partition] {
+			first = append(first, e)
+		} else {
+			second = append(second, e)
+		}
+	}
+	return first, second
+}
+
+// newEvent is the add of a segment of a partition that the recording doesn't have.
+func newEvent(t *testing.T) kafkatest.Event {
+	t.Helper()
+	s := newSegment(api.TopicIdPartition{TopicID: api.RandomUUID(), Topic: "afterwards"})
+	value, err := codec.EncodeRecord(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kafkatest.Event{Partition: codec.MetadataPartition(s.Partition(), 50), Value: value}
+}
+
+func operations(events []kafkatest.Event) (all []kafkatest.Operation) {
+	for _, e := range events {
+		all = append(all, e.Decoded.Operation())
+	}
+	return all
 }
 
 // ownTopic is a fleet on a broker of the test's own, on the topic that Kafka's manager

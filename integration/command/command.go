@@ -11,24 +11,35 @@ import (
 	"testing"
 )
 
-var folder string
+var folder = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "rlmm-command-") })
 
-var build = sync.OnceValues(func() (string, error) {
-	var err error
-	if folder, err = os.MkdirTemp("", "rlmm-command-"); err != nil {
+var (
+	this = sync.OnceValues(func() (string, error) { return build("rlmm") })
+	next = sync.OnceValues(func() (string, error) { return build("rlmm-next", "-tags", "rlmm_nextrow") })
+)
+
+func build(name string, flags ...string) (string, error) {
+	dir, err := folder()
+	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(folder, "rlmm")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/tieredlog/rlmm/cmd/rlmm").CombinedOutput()
+	path := filepath.Join(dir, name)
+	args := append([]string{"build", "-o", path}, flags...)
+	out, err := exec.Command("go", append(args, "github.com/tieredlog/rlmm/cmd/rlmm")...).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("build rlmm: %w\n%s", err, out)
+		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}
 	return path, nil
-})
+}
 
 // Path returns the built command; the first call builds it. A build that fails fails
 // the test.
-func Path(tb testing.TB) string {
+func Path(tb testing.TB) string { return built(tb, this) }
+
+// Next is [Path] of what a next release may be: it knows a row version more.
+func Next(tb testing.TB) string { return built(tb, next) }
+
+func built(tb testing.TB, build func() (string, error)) string {
 	tb.Helper()
 	path, err := build()
 	if err != nil {
@@ -37,5 +48,9 @@ func Path(tb testing.TB) string {
 	return path
 }
 
-// Remove removes what Path has built. For TestMain, when the tests have run.
-func Remove() { _ = os.RemoveAll(folder) }
+// Remove removes what was built. For TestMain, when the tests have run.
+func Remove() {
+	if dir, err := folder(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
+}
