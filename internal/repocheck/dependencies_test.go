@@ -1,7 +1,9 @@
 package repocheck
 
 import (
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,10 +22,70 @@ func TestDirectTellsFromIndirect(t *testing.T) {
 	}
 }
 
-// docs/dependencies.md lists just the modules that go.mod asks for, each with licence and reason.
-func TestDependenciesAreListed(t *testing.T) {
-	listed := groups("(?m)^\\| `(\\S+)` \\| [A-Z][A-Za-z0-9.-]+ \\| \\S.* \\|$", read(t, "docs/dependencies.md"))
-	if diff := cmp.Diff(direct(read(t, "go.mod")), slices.Sorted(slices.Values(listed))); diff != "" {
-		t.Errorf("docs/dependencies.md and go.mod (-go.mod +listed):\n%s", diff)
+// listed returns the modules in the table under a heading of docs/dependencies.md, each with
+// licence and reason.
+func listed(t *testing.T, heading string) []string {
+	t.Helper()
+	_, section, found := strings.Cut(read(t, "docs/dependencies.md"), "\n## "+heading+"\n")
+	if !found {
+		t.Fatalf("docs/dependencies.md: no heading %q", heading)
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	return slices.Sorted(slices.Values(groups("(?m)^\\| `(\\S+)` \\| [A-Z][A-Za-z0-9.-]+ \\| \\S.* \\|$", section)))
+}
+
+// imported returns which of the modules have a package that this module's own packages
+// import, of those that go list names with the arguments. The template chooses the imports.
+func imported(t *testing.T, modules []string, template string, args ...string) []string {
+	t.Helper()
+	const own = "{{if and .Module .Module.Main}}"
+	cmd := exec.Command("go", append([]string{"list", "-f", own + template + "{{end}}"}, args...)...)
+	cmd.Dir = repository
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", cmd, err)
+	}
+	used := map[string]bool{}
+	for _, path := range strings.Fields(string(out)) {
+		used[moduleOf(path, modules)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(modules), func(m string) bool { return !used[m] })
+}
+
+// moduleOf is the module that has the package: the longest one that begins its path.
+func moduleOf(path string, modules []string) (module string) {
+	for _, m := range modules {
+		if (path == m || strings.HasPrefix(path, m+"/")) && len(m) > len(module) {
+			module = m
+		}
+	}
+	return module
+}
+
+func TestModuleOf(t *testing.T) {
+	modules := []string{"a.org/b", "a.org/b/c", "a.org/bc"}
+	for path, want := range map[string]string{"a.org/b": "a.org/b", "a.org/b/x": "a.org/b", "a.org/b/c/x": "a.org/b/c", "a.org/bd": "", "fmt": ""} {
+		if got := moduleOf(path, modules); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+// No module that go.mod asks for could be dropped, and docs/dependencies.md has each where it
+// belongs: in the binary when the code of the command imports it, else in tests when they do.
+func TestDependenciesAreUsedAndListed(t *testing.T) {
+	modules := direct(read(t, "go.mod"))
+	binary := imported(t, modules, `{{join .Imports "\n"}}{{"\n"}}`, "-deps", "./cmd/rlmm")
+	if diff := cmp.Diff(binary, listed(t, "In the binary")); diff != "" {
+		t.Errorf("docs/dependencies.md, in the binary (-imported +listed):\n%s", diff)
+	}
+	const all = `{{join .Imports "\n"}}{{"\n"}}{{join .TestImports "\n"}}{{"\n"}}{{join .XTestImports "\n"}}{{"\n"}}`
+	anywhere := imported(t, modules, all, "-tags", "integration", "./...")
+	if diff := cmp.Diff(modules, anywhere); diff != "" {
+		t.Errorf("modules that go.mod asks for (-go.mod +imported):\n%s", diff)
+	}
+	tests := slices.DeleteFunc(anywhere, func(m string) bool { return slices.Contains(binary, m) })
+	if diff := cmp.Diff(tests, listed(t, "In tests alone")); diff != "" {
+		t.Errorf("docs/dependencies.md, in tests (-imported +listed):\n%s", diff)
 	}
 }
