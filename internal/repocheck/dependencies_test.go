@@ -46,7 +46,7 @@ func imported(t *testing.T, modules []string, template string, args ...string) [
 		t.Fatalf("%s: %v", cmd, err)
 	}
 	used := map[string]bool{}
-	for _, path := range strings.Fields(string(out)) {
+	for path := range strings.FieldsSeq(string(out)) {
 		used[moduleOf(path, modules)] = true
 	}
 	return slices.DeleteFunc(slices.Clone(modules), func(m string) bool { return !used[m] })

@@ -1,6 +1,7 @@
 package rlmmtest
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -20,8 +21,7 @@ func SetFormat(t testing.TB, dir, formats string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	if err := db.Put([]byte("\x00format"), []byte(formats), nil); err != nil {
+	if err := errors.Join(db.Put([]byte("\x00format"), []byte(formats), nil), db.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
