@@ -48,22 +48,16 @@ func (p *Position) mark(offset int64, changes ...Change) {
 	}
 }
 
-// The sizes of a position on disk: the shorter one is of builds that knew no marks.
-const (
-	unmarkedSize = 24
-	positionSize = 40
-)
+// positionSize is that of a position on disk.
+const positionSize = 40
 
 func parsePosition(b []byte) (Position, error) {
-	n := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[i:])) }
-	switch len(b) {
-	case unmarkedSize:
-		return Position{Table: n(0), Applied: n(8), Time: n(16)}, nil
-	case positionSize:
-		sum, input := binary.BigEndian.Uint32(b[32:]), binary.BigEndian.Uint32(b[36:])
-		return Position{n(0), n(8), n(16), Mark{n(24), sum}, input}, nil
+	if len(b) != positionSize {
+		return none, fmt.Errorf("the store's position has %d bytes, not %d: %w", len(b), positionSize, errCorrupt)
 	}
-	return none, fmt.Errorf("the store's position has %d bytes, not %d: %w", len(b), positionSize, errCorrupt)
+	n := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[i:])) }
+	sum, input := binary.BigEndian.Uint32(b[32:]), binary.BigEndian.Uint32(b[36:])
+	return Position{n(0), n(8), n(16), Mark{n(24), sum}, input}, nil
 }
 
 func (p Position) bytes() []byte {

@@ -60,17 +60,13 @@ func TestInputSumIsThatOfTheGreatestOffset(t *testing.T) {
 	}
 }
 
-func TestPositionOfAnOlderBuild(t *testing.T) {
-	want := Position{Table: 3, Applied: 2, Time: 1}
-	got, err := parsePosition(want.bytes()[:unmarkedSize])
-	noError(t, err)
-	wantSame(t, "position", want, got)
-	want.Last, want.Input = Mark{3, 1 << 31}, 1<<32-1
-	got, err = parsePosition(want.bytes())
+func TestPositionOnDisk(t *testing.T) {
+	want := Position{3, 2, 1, Mark{3, 1 << 31}, 1<<32 - 1}
+	got, err := parsePosition(want.bytes())
 	noError(t, err)
 	wantSame(t, "position", want, got)
 	for n := range 64 {
-		if _, err := parsePosition(make([]byte, n)); (err == nil) != (n == unmarkedSize || n == positionSize) || err != nil && !isCorrupt(err) {
+		if _, err := parsePosition(make([]byte, n)); (err == nil) != (n == positionSize) || err != nil && !isCorrupt(err) {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}
