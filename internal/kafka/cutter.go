@@ -21,7 +21,7 @@ type dialer interface {
 
 // dialerOf returns what a client with the config connects through.
 func dialerOf(c *sarama.Config) dialer {
-	if d, ok := c.Net.Proxy.Dialer.(tlsDialer); ok {
+	if d, ok := c.Net.Proxy.Dialer.(secureDialer); ok {
 		return d
 	}
 	return &net.Dialer{Timeout: c.Net.DialTimeout, KeepAlive: c.Net.KeepAlive}

@@ -38,7 +38,7 @@ func TestDialsThatFail(t *testing.T) {
 			t.Error("connected")
 		}
 		wantSame(t, "dials", int64(1), dials.Count())
-		if _, ok := dials.dialer.(tlsDialer); ok != (protocol == SSL) {
+		if _, ok := dials.dialer.(secureDialer); ok != (protocol == SSL) {
 			t.Errorf("%s by %T", protocol, dials.dialer)
 		}
 	}

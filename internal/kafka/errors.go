@@ -33,6 +33,10 @@ func CanHeal(err error) bool {
 	return !errors.As(err, &unhealable)
 }
 
+// IsLoginRefused tells whether the brokers refuse user or password. Only a person mends
+// that, but perhaps in the file where they are read.
+func IsLoginRefused(err error) bool { return errors.Is(err, sarama.ErrSASLAuthenticationFailed) }
+
 // TruncatedError says that the metadata topic ends before what the state has applied.
 type TruncatedError struct {
 	Topic        string

@@ -67,13 +67,14 @@ func (s SASL) login() (user, password string, err error) {
 	return values[0], values[1], naming("sasl.jaas.config", err)
 }
 
-func (s SASL) apply(c *sarama.Config) {
+// apply sets sarama's log-in, or returns ours.
+func (s SASL) apply(c *sarama.Config) *plainLogin {
+	if s.Mechanism == sarama.SASLTypePlaintext {
+		return &plainLogin{s, c.ClientID, c.Net.DialTimeout}
+	}
 	c.Net.SASL.Enable = true
 	c.Net.SASL.Mechanism = sarama.SASLMechanism(s.Mechanism)
 	switch s.Mechanism {
-	case sarama.SASLTypePlaintext:
-		// Without a login, which Validate tells of, sarama refuses the settings.
-		c.Net.SASL.User, c.Net.SASL.Password, _ = s.login()
 	case sarama.SASLTypeSCRAMSHA256:
 		s.applySCRAM(c, scram.SHA256)
 	case sarama.SASLTypeSCRAMSHA512:
@@ -81,6 +82,7 @@ func (s SASL) apply(c *sarama.Config) {
 	case sarama.SASLTypeOAuth:
 		c.Net.SASL.TokenProvider = newTokenProvider(s)
 	}
+	return nil
 }
 
 func (s SASL) applySCRAM(c *sarama.Config, hash scram.HashGeneratorFcn) {

@@ -22,8 +22,7 @@ const (
 
 // Security is how connections are secured and who connects. The zero value is
 // PLAINTEXT. What lies in files is read for each connection, so that certificates and
-// passwords rotate without a restart; the password of PLAIN alone is read when a client
-// is made.
+// passwords rotate without a restart.
 type Security struct {
 	// Protocol is PLAINTEXT when empty.
 	Protocol SecurityProtocol
@@ -55,11 +54,14 @@ func (s Security) Validate() error {
 }
 
 func (s Security) apply(c *sarama.Config) {
+	d := secureDialer{timeout: c.Net.DialTimeout}
 	if s.usesTLS() {
-		c.Net.Proxy.Enable = true
-		c.Net.Proxy.Dialer = tlsDialer{s.TLS, c.Net.DialTimeout}
+		d.tls = &s.TLS
 	}
 	if s.usesSASL() {
-		s.SASL.apply(c)
+		d.login = s.SASL.apply(c)
+	}
+	if d.tls != nil || d.login != nil {
+		c.Net.Proxy.Enable, c.Net.Proxy.Dialer = true, d
 	}
 }

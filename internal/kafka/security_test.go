@@ -31,7 +31,7 @@ func login(user, password string) secret.Value {
 		user, escape.Replace(password)))
 }
 
-func plainLogin(password string) secret.Value {
+func plainJAAS(password string) secret.Value {
 	return secret.Text(`org.apache.kafka.common.security.plain.PlainLoginModule required username=alice password="` + password + `";`)
 }
 
@@ -83,7 +83,7 @@ func TestMechanismsAreLetIn(t *testing.T) {
 	for _, sasl := range []SASL{
 		{Mechanism: "SCRAM-SHA-256", JAAS: login("u256", password)},
 		{Mechanism: "SCRAM-SHA-512", JAAS: login("u512", password)},
-		{Mechanism: "PLAIN", JAAS: plainLogin("pw")},
+		{Mechanism: "PLAIN", JAAS: plainJAAS("pw")},
 	} {
 		if err := tryConnect(t, c, Security{SASLSSL, trust, sasl}); err != nil {
 			t.Errorf("%s: %v", sasl.Mechanism, err)
@@ -104,7 +104,7 @@ func refuseLogins(c *kfake.Cluster, tries *atomic.Int32) {
 }
 
 func TestAWrongPasswordIsRefusedOnceAndCantHeal(t *testing.T) {
-	for mechanism, jaas := range map[string]secret.Value{"SCRAM-SHA-256": login("alice", password), "PLAIN": plainLogin(`s3cret`)} {
+	for mechanism, jaas := range map[string]secret.Value{"SCRAM-SHA-256": login("alice", password), "PLAIN": plainJAAS(`s3cret`)} {
 		c := secured(t, kfake.EnableSASL(), kfake.Superuser(mechanism, "alice", "right"))
 		var tries atomic.Int32
 		refuseLogins(c, &tries)
@@ -215,6 +215,52 @@ func TestCertificatesAndPasswordsRotate(t *testing.T) {
 	noError(t, err)
 	write("jaas", jaas)
 	noError(t, dial())
+}
+
+// The password of PLAIN is read for each connection too, and a refusal is Kafka's own.
+func TestThePasswordOfPlainRotates(t *testing.T) {
+	c := secured(t, kfake.EnableSASL(), kfake.Superuser("PLAIN", "alice", "new"))
+	path := filepath.Join(t.TempDir(), "jaas")
+	write := func(password string) {
+		text, err := plainJAAS(password).Reveal()
+		noError(t, err)
+		noError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	write("old")
+	s := Settings{Bootstrap: c.ListenAddrs(), Security: Security{
+		Protocol: SASLPlaintext, SASL: SASL{Mechanism: "PLAIN", JAAS: secret.File(path)},
+	}}
+	cfg := s.Consumer() // made once, as a client of a server is
+	cfg.Metadata.Retry.Max = 0
+	if client, err := sarama.NewClient(s.Bootstrap, cfg); err == nil {
+		_ = client.Close()
+		t.Fatal("the old password is let in")
+	}
+	write("new")
+	client, err := sarama.NewClient(s.Bootstrap, cfg)
+	noError(t, err)
+	noError(t, client.Close())
+	noError(t, os.Remove(path))
+	if _, err = sarama.NewClient(s.Bootstrap, cfg); err == nil {
+		t.Error("it goes on without a password")
+	}
+}
+
+// A broker that answers a log-in with anything else is an error, and no panic.
+func TestLoginToSomethingElse(t *testing.T) {
+	for _, answer := range []string{"", "\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x00", "\x00\x00\x00\x04\x00\x00\x00\x00", "HTTP/1.1 400 Bad Request\r\n"} {
+		ours, theirs := net.Pipe()
+		go func() {
+			defer theirs.Close()
+			_, _ = theirs.Read(make([]byte, 1024))
+			_, _ = theirs.Write([]byte(answer))
+		}()
+		l := plainLogin{SASL{Mechanism: "PLAIN", JAAS: plainJAAS("pw")}, "c", time.Minute}
+		if err := l.on(ours); err == nil {
+			t.Errorf("%q is taken", answer)
+		}
+		noError(t, ours.Close())
+	}
 }
 
 func TestEachKindOfClientHasItsOwnLogin(t *testing.T) {

@@ -11,20 +11,41 @@ import (
 	"github.com/tieredlog/rlmm/internal/tlsconfig"
 )
 
-// tlsDialer connects and shakes hands. sarama's own TLS takes a config that is made
-// once; this one is made for each connection.
-type tlsDialer struct {
-	tls     tlsconfig.Client
+// secureDialer connects, shakes hands and logs in, as far as sarama can't with settings that
+// change: its own are made once.
+type secureDialer struct {
+	tls     *tlsconfig.Client // nil is none
+	login   *plainLogin       // nil is none, or sarama's
 	timeout time.Duration
 }
 
 // Dial is of golang.org/x/net/proxy.Dialer.
-func (d tlsDialer) Dial(network, addr string) (net.Conn, error) {
+func (d secureDialer) Dial(network, addr string) (net.Conn, error) {
 	return d.DialContext(context.Background(), network, addr)
 }
 
 // DialContext is Dial that ends with the context. The error names the broker.
-func (d tlsDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+func (d secureDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	conn, err := d.connect(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	if d.login == nil {
+		return conn, nil
+	}
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	if err := d.login.on(conn); err != nil {
+		return nil, errors.Join(fmt.Errorf("log in to %s: %w", addr, err), conn.Close())
+	}
+	return conn, nil
+}
+
+func (d secureDialer) connect(ctx context.Context, network, addr string) (net.Conn, error) {
+	if d.tls == nil {
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
@@ -33,8 +54,6 @@ func (d tlsDialer) DialContext(ctx context.Context, network, addr string) (net.C
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, d.timeout)
-	defer cancel()
 	conn, err := (&tls.Dialer{Config: cfg}).DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s by TLS: %w", addr, err)
