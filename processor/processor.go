@@ -37,7 +37,8 @@ func New(cfg Config) (*Processor, error) {
 }
 
 // Run processes until the context ends, and then returns nil. It tries again, with
-// pauses, after everything that may heal; it gives up, with an error that names the
+// pauses, after everything that may heal, and after a login that the brokers refuse, for
+// what it is read from may be mended; it gives up, with an error that names the
 // remedy, on what can't: missing rights, topics that don't fit, a metadata topic that
 // was truncated or created again, a data folder that another process uses or that can't
 // be written to. It can be run again after it returned.
@@ -50,17 +51,23 @@ func (p *Processor) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	for pause := newPause(); ; pause.Wait(ctx) {
+	pause, refused := newPause(), newLoginPause()
+	for {
 		err = p.runOnce(ctx)
 		p.setRunning(nil)
 		p.setInstance(nil, err)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err != nil && !kafka.CanHeal(err) {
+		next := pause
+		switch {
+		case kafka.IsLoginRefused(err):
+			next = refused
+		case err != nil && !kafka.CanHeal(err):
 			return err
 		}
 		p.cfg.Logger.Warn("processor ended, starting it again", "error", err)
+		next.Wait(ctx)
 	}
 }
 

@@ -16,6 +16,9 @@ import (
 	"github.com/tieredlog/rlmm/internal/table"
 )
 
+// newLoginPause is for logins that are refused: each may count against the user.
+func newLoginPause() *backoff.Backoff { return backoff.New(time.Second, 10*time.Second) }
+
 // newPause is the pause between sessions, or processors, that fail.
 func newPause() *backoff.Backoff { return backoff.New(100*time.Millisecond, 2*time.Second) }
 

@@ -122,13 +122,14 @@ func (h *handler) readyz(r *http.Request) (any, error) {
 		return health{"ok"}, nil
 	}
 	if err := h.Ready(r.Context()); err != nil {
-		return nil, notReadyYet(err)
+		return nil, NotReady(err)
 	}
 	return health{"ok"}, nil
 }
 
-// notReadyYet lists what an error joins; a join further down is one error.
-func notReadyYet(err error) *Error {
+// NotReady is the 503 of a server that isn't ready. It lists what the error joins; a join
+// further down is one error.
+func NotReady(err error) *Error {
 	e := &Error{Code: http.StatusServiceUnavailable, Message: "not ready", Reason: reasonNotReady}
 	for _, one := range joined(err) {
 		e.Errors = append(e.Errors, newError(one))

@@ -59,7 +59,9 @@ func showConfig(cmd *cobra.Command, output string) error {
 		return err
 	}
 	_, unreachable := cfg.Kafka()
-	if err := config.Join(err, unreachable); err != nil {
+	_, unserved := cfg.HTTPServer()
+	_, unasked := cfg.HTTPClient()
+	if err := config.Join(err, unreachable, unserved, unasked); err != nil {
 		return &usageError{err}
 	}
 	return nil

@@ -35,7 +35,7 @@ func addConfigFlags(flags *pflag.FlagSet) {
 // gives its flags what environment and file say. All faults are reported at once, those of
 // the connection among them; on their own they wait until a command wants to connect.
 func configure(cmd *cobra.Command) error {
-	if !takesConfig(cmd.Flags()) {
+	if _, takes := cmd.Annotations[takesSettings]; !takes && !takesConfig(cmd.Flags()) {
 		return nil
 	}
 	cfg, err := loadConfig(cmd)
@@ -52,6 +52,10 @@ func configure(cmd *cobra.Command) error {
 	}
 	return setFlags(cmd.Flags(), cfg)
 }
+
+// takesSettings is the annotation of a command that reads the configuration without a flag
+// of the catalogue.
+const takesSettings = "settings"
 
 func takesConfig(flags *pflag.FlagSet) (takes bool) {
 	flags.VisitAll(func(f *pflag.Flag) {

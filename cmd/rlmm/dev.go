@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -49,11 +48,12 @@ func newDev() *cobra.Command {
 }
 
 func dev(cmd *cobra.Command, f devFlags) error {
-	l, err := listen(cmd.Context(), f.http)
+	log, level := leveledLogger(cmd)
+	s, err := openSite(cmd, f.http, log)
 	if err != nil {
 		return err
 	}
-	defer l.Close() //nolint:errcheck // Serve closes it when it is reached
+	defer s.Close() //nolint:errcheck // Serve closes it when it is reached
 	unlock, err := store.Lock(f.data)
 	if err != nil {
 		return err
@@ -66,8 +66,7 @@ func dev(cmd *cobra.Command, f devFlags) error {
 	defer broker.Close()
 	// What runs below ends before the broker does.
 	group, ctx := errgroup.WithContext(cmd.Context())
-	d := development{cmd: cmd, flags: f, broker: broker, listener: l}
-	d.log, d.level = leveledLogger(cmd)
+	d := development{cmd: cmd, flags: f, broker: broker, site: s, log: log, level: level}
 	p, err := d.processor()
 	if err != nil {
 		return err
@@ -78,12 +77,12 @@ func dev(cmd *cobra.Command, f devFlags) error {
 }
 
 type development struct {
-	cmd      *cobra.Command
-	flags    devFlags
-	broker   *embedded.Broker
-	listener net.Listener
-	log      *slog.Logger
-	level    *slog.LevelVar
+	cmd    *cobra.Command
+	flags  devFlags
+	broker *embedded.Broker
+	site   *site
+	log    *slog.Logger
+	level  *slog.LevelVar
 }
 
 func (d development) settings() kafka.Settings {
@@ -125,7 +124,7 @@ func (d development) serve(ctx context.Context, p *processor.Processor) error {
 	served := managerAPI(m, d.log, d.level)
 	served.Processor = p.Status
 	served.AllowMutations, served.AllowControl = true, true
-	return serveHTTP(ctx, d.listener, served)
+	return serveHTTP(ctx, d.site, served)
 }
 
 // load publishes the recording to an empty topic.
@@ -164,18 +163,18 @@ func exists(path string) bool {
 
 // ready prints the line that scripts wait for, and what a person may try next.
 func (d development) ready(ctx context.Context, m *views.Manager) {
-	addr := d.listener.Addr().String()
+	addr, url := d.site.Addr(), d.site.url()
 	fmt.Fprintf(d.cmd.OutOrStdout(), "ready http=%s kafka=%s\n", addr, d.broker.Addr())
 	out := d.cmd.ErrOrStderr()
-	fmt.Fprintf(out, "\ntry next:\n  curl http://%s/v1/partitions\n", addr)
+	fmt.Fprintf(out, "\ntry next:\n  curl %s/v1/partitions\n", url)
 	if found, err := m.UserPartitions(ctx); err == nil && len(found) > 0 {
-		suggest(out, addr, found[0])
+		suggest(out, url, found[0])
 	}
 }
 
-func suggest(out io.Writer, addr string, u views.UserPartition) {
+func suggest(out io.Writer, url string, u views.UserPartition) {
 	tip := u.TopicIdPartition
-	base := fmt.Sprintf("http://%s/v1/partitions/%s/%d", addr, tip.TopicID, tip.Partition)
+	base := fmt.Sprintf("%s/v1/partitions/%s/%d", url, tip.TopicID, tip.Partition)
 	fmt.Fprintf(out, "  curl '%s/segments'\n  curl '%s/segment?epoch=0&offset=500'\n", base, base)
 	fmt.Fprintf(out, "  curl '%s/highest-offset?epoch=0'\n", base)
 }

@@ -13,27 +13,32 @@ import (
 func newHealth() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use:     "health URL",
-		Short:   "Ask a running server or processor whether it is well",
-		Long:    "Get the URL and exit with 0 when the answer is 200, else with 1. For images without curl.",
-		Example: "  rlmm health http://127.0.0.1:8083/readyz",
-		Args:    usage(cobra.ExactArgs(1)),
+		Use:         "health URL",
+		Short:       "Ask a running server or processor whether it is well",
+		Long:        "Get the URL and exit with 0 when the answer is 200, else with 1. For images without curl. Of\nthe configuration it minds http.client.*, for https.",
+		Example:     "  rlmm health http://127.0.0.1:8083/readyz",
+		Args:        usage(cobra.ExactArgs(1)),
+		Annotations: map[string]string{takesSettings: ""},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			return health(ctx, args[0], cmd.OutOrStdout())
+			client, err := httpClient(cmd)
+			if err != nil {
+				return err
+			}
+			return health(ctx, client, args[0], cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", 5*time.Second, "how long to wait for the answer")
 	return cmd
 }
 
-func health(ctx context.Context, url string, out io.Writer) error {
+func health(ctx context.Context, client *http.Client, url string, out io.Writer) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return &usageError{err}
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
 	"time"
@@ -74,14 +73,15 @@ func runProcessor(cmd *cobra.Command, f processorFlags) error {
 	served := processorAPI(p, log, level)
 	served.AllowControl = f.control
 	group, ctx := errgroup.WithContext(cmd.Context())
-	group.Go(func() error { return p.Run(ctx) })
 	if f.http != "" {
-		l, err := listen(ctx, f.http)
+		s, err := openSite(cmd, f.http, log)
 		if err != nil {
 			return err
 		}
-		group.Go(func() error { return serveHTTP(ctx, l, served) })
+		s.warnOpen(false, f.control)
+		group.Go(func() error { return serveHTTP(ctx, s, served) })
 	}
+	group.Go(func() error { return p.Run(ctx) })
 	return group.Wait()
 }
 
@@ -92,7 +92,7 @@ func processorAPI(p *processor.Processor, log *slog.Logger, level *slog.LevelVar
 		Processor: p.Status,
 		Ready: func(context.Context) error {
 			if _, ok := p.Running(); !ok {
-				return errors.New("not a member of the group yet")
+				return p.Status().Err
 			}
 			return nil
 		},

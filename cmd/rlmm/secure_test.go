@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/tls"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -135,29 +136,30 @@ func TestAForeignCertificateIsToldAndHealsWithoutARestart(t *testing.T) {
 	c.wantNoSecret(server.err.String())
 }
 
-// refuseLogins answers every login as Kafka does when the password is wrong; kfake itself
-// hangs up.
-func (c *secureCluster) refuseLogins() (tries *atomic.Int32) {
-	tries = new(atomic.Int32)
+// refuseLogins answers every login as Kafka does when the password is wrong, until mended is
+// set; kfake itself hangs up.
+func (c *secureCluster) refuseLogins() (tries *atomic.Int32, mended *atomic.Bool) {
+	tries, mended = new(atomic.Int32), new(atomic.Bool)
 	c.ControlKey(int16(kmsg.SASLAuthenticate), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		c.KeepControl()
+		if mended.Load() {
+			return nil, nil, false
+		}
 		tries.Add(1)
 		resp := req.ResponseKind().(*kmsg.SASLAuthenticateResponse)
 		resp.ErrorCode, resp.ErrorMessage = 58, new("invalid credentials with SASL mechanism SCRAM-SHA-512")
 		return resp, nil, true
 	})
-	return tries
+	return tries, mended
 }
 
-func TestAWrongPasswordEndsEveryCommandAtOnceWithAClearError(t *testing.T) {
+func TestAWrongPasswordEndsToolsAtOnceWithAClearError(t *testing.T) {
 	c := newSecureCluster(t)
 	for _, args := range [][]string{
-		{"processor", "--data", t.TempDir()},
-		{"serve", "--data", t.TempDir()},
 		{"load", writeFile(t, "one.jsonl", `{"partition":38,"value":"`+addHex+`"}`)},
 		{"reset", "--execute"},
 	} {
-		tries := c.refuseLogins()
+		tries, _ := c.refuseLogins()
 		got := execute(t, "", c.args(args[0], args[1:]...)...)
 		if got.code != exitFailure || !strings.Contains(got.err, "invalid credentials") || !strings.Contains(got.err, c.ListenAddrs()[0]) {
 			t.Errorf("%s: %+v", args[0], got)
@@ -166,5 +168,44 @@ func TestAWrongPasswordEndsEveryCommandAtOnceWithAClearError(t *testing.T) {
 			t.Errorf("%s: %d logins with a wrong password", args[0], n)
 		}
 		c.wantNoSecret(got.out, got.err)
+	}
+}
+
+// What runs for long stays up, isn't ready, says why, tries again with pauses, and goes on
+// once the login is good.
+func TestAWrongPasswordIsToldAndHealsWithoutARestart(t *testing.T) {
+	c := newSecureCluster(t)
+	tries, mended := c.refuseLogins()
+	const address = "--http=127.0.0.1:0"
+	p := background(t, c.args("processor", "--data", t.TempDir(), address)...)
+	server := background(t, c.args("serve", "--data", t.TempDir(), address)...)
+	began := time.Now()
+	for _, r := range []*running{p, server} {
+		base := "http://" + value(r.err.await(t, "msg=serving"), "http")
+		r.err.await(t, "invalid credentials")
+		status, answer := request(t, http.MethodGet, base+"/readyz", "")
+		if why := fmt.Sprint(answer["errors"]); status != http.StatusServiceUnavailable || !strings.Contains(why, "invalid credentials") {
+			t.Errorf("readyz: %d %v", status, answer)
+		}
+		if status, _ := request(t, http.MethodGet, base+"/healthz", ""); status != http.StatusOK {
+			t.Errorf("healthz: %d", status)
+		}
+	}
+	base := "http://" + value(server.err.await(t, "msg=serving"), "http")
+	if status, answer := request(t, http.MethodGet, base+"/v1/partitions", ""); status != http.StatusServiceUnavailable || answer["reason"] != "not_ready" {
+		t.Errorf("a read: %d %v", status, answer)
+	}
+	p.err.await(t, "msg=\"processor ended")
+	// Both double their pauses; each try is four logins at most.
+	if n, most := int(tries.Load()), 2*4*(5+int(time.Since(began)/(2*time.Second))); n > most {
+		t.Errorf("%d logins in %v, more than %d", n, time.Since(began), most)
+	}
+	mended.Store(true)
+	server.err.await(t, "msg=ready http=")
+	for _, r := range []*running{p, server} {
+		if code := r.stop(t); code != 0 {
+			t.Errorf("exit %d:\n%s", code, r.err)
+		}
+		c.wantNoSecret(r.out.String(), r.err.String())
 	}
 }

@@ -39,8 +39,13 @@ func newServe() *cobra.Command {
 		Long: lines("View metadata partitions and answer the queries of a remote log metadata manager over",
 			"HTTP. A fleet (rlmm processor) must run for the same group. Mutations are off unless",
 			"--allow-mutations is given, and so are pause, resume, restart and rebuild of metadata",
-			"partitions and changes of the log level unless --allow-control is: the API has no",
-			"authentication yet, so keep it on loopback."),
+			"partitions and changes of the log level unless --allow-control is.",
+			"",
+			"Who may do what, by tokens or client certificates, and TLS are settings (http.* in",
+			"rlmm config). Without them whoever reaches the address may do what is allowed at all.",
+			"",
+			"Until it is connected and ready, /readyz is 503 and says why. A login that the brokers",
+			"refuse is tried again, at most every few seconds, with what its file holds then."),
 		Example: "  rlmm serve --bootstrap localhost:9092 --assign 0,3,7",
 		Args:    usage(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return serve(cmd, f) },
@@ -64,27 +69,51 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 	}
 	log, level := leveledLogger(cmd)
 	cfg.Logger = log
-	l, err := listen(cmd.Context(), f.http)
+	s, err := openSite(cmd, f.http, log)
 	if err != nil {
 		return err
 	}
-	defer l.Close() //nolint:errcheck // Serve closes it when it is reached
-	m, err := awaitManager(cmd.Context(), cfg)
+	s.warnOpen(f.mutations, f.control)
+	d := newDoor(f.allowed(s.waiting(level)))
+	ctx, cancel := context.WithCancel(cmd.Context())
+	served := make(chan error, 1)
+	go func() {
+		defer cancel()
+		served <- s.serve(ctx, d)
+	}()
+	m, err := awaitManager(ctx, cfg, d)
 	if err != nil {
-		return err
+		cancel()
+		return errors.Join(err, <-served)
 	}
-	defer closeManager(m, cfg.Logger)
+	defer closeManager(m, log)
+	if err := view(ctx, m, assign, func(n int) { log.Info("ready", "http", s.Addr(), "partitions", n) }); err != nil {
+		cancel()
+		return errors.Join(err, <-served)
+	}
+	open := f.allowed(managerAPI(m, log, level))
+	open.WorkerID = workerID(s.Addr())
+	d.open(rest.NewHandler(open))
+	return <-served
+}
+
+// allowed sets what clients may change.
+func (f serveFlags) allowed(cfg rest.Config) rest.Config {
+	cfg.AllowMutations, cfg.AllowControl = f.mutations, f.control
+	return cfg
+}
+
+// view assigns the metadata partitions, and calls ready with how many they are once all are.
+func view(ctx context.Context, m *views.Manager, assign func(int32) ([]int32, error), ready func(int)) error {
 	partitions, err := assign(m.MetadataPartitions())
 	if err != nil {
 		return err
 	}
-	if err := m.ReconcileAssignment(cmd.Context(), partitions); err != nil {
+	if err := m.ReconcileAssignment(ctx, partitions); err != nil {
 		return &usageError{err}
 	}
-	go tellReady(cmd.Context(), m, func() { cfg.Logger.Info("ready", "http", l.Addr(), "partitions", len(partitions)) })
-	served := managerAPI(m, log, level)
-	served.AllowMutations, served.AllowControl = f.mutations, f.control
-	return serveHTTP(cmd.Context(), l, served)
+	go tellReady(ctx, m, func() { ready(len(partitions)) })
+	return nil
 }
 
 func (f serveFlags) config(cmd *cobra.Command) (views.Config, func(int32) ([]int32, error), error) {
@@ -140,16 +169,17 @@ func allPartitions(n int32) ([]int32, error) {
 }
 
 // awaitManager connects, again and again while what is missing may still come: the
-// cluster, or the topics that the fleet creates.
-func awaitManager(ctx context.Context, cfg views.Config) (*views.Manager, error) {
+// cluster, the topics that the fleet creates, or a login that is mended.
+func awaitManager(ctx context.Context, cfg views.Config, d *door) (*views.Manager, error) {
 	for pause := backoff.New(100*time.Millisecond, 5*time.Second); ; pause.Wait(ctx) {
 		m, err := views.NewManager(ctx, cfg)
-		if err == nil || !kafka.CanHeal(err) {
+		if err == nil || !kafka.CanHeal(err) && !kafka.IsLoginRefused(err) {
 			return m, err
 		}
 		if ctx.Err() != nil {
 			return nil, errors.New("interrupted before it was connected")
 		}
+		d.tell(err)
 		cfg.Logger.Warn("not connected, trying again", "error", err)
 	}
 }
@@ -182,9 +212,9 @@ func managerAPI(m *views.Manager, log *slog.Logger, level *slog.LevelVar) rest.C
 	}
 }
 
-func serveHTTP(ctx context.Context, l net.Listener, cfg rest.Config) error {
-	cfg.WorkerID = workerID(l.Addr())
-	return rest.Serve(ctx, l, rest.NewHandler(cfg), rest.ServerConfig{Logger: cfg.Logger})
+func serveHTTP(ctx context.Context, s *site, cfg rest.Config) error {
+	cfg.WorkerID = workerID(s.Addr())
+	return s.serve(ctx, rest.NewHandler(cfg))
 }
 
 // workerID is host:port under which others see this process: of a listener on all addresses

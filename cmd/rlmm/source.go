@@ -9,8 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tieredlog/rlmm/api"
-	"github.com/tieredlog/rlmm/api/rest"
 	"github.com/tieredlog/rlmm/internal/source"
 )
 
@@ -45,11 +43,8 @@ func (f *sourceFlags) open(cmd *cobra.Command) (source.Source, error) {
 	}
 	switch {
 	case f.server != "":
-		s, err := source.OpenServer(f.server)
-		if errors.Is(err, api.ErrInvalidArgument) {
-			err = &usageError{fmt.Errorf("--server: %w", err)}
-		}
-		return s, err
+		client, err := askAt(cmd, f.server)
+		return source.Server{Client: client}, err
 	case f.offline != "":
 		return source.OpenFolder(f.offline, progress(cmd.ErrOrStderr(), "stores"))
 	case len(f.cluster.bootstrap) == 0:
@@ -128,7 +123,7 @@ func (f *sourceFlags) complete(cmd *cobra.Command, args []string, _ string) ([]s
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
-	client, err := rest.NewClient(f.server, nil)
+	client, err := askAt(cmd, f.server)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -136,9 +136,9 @@ func (f *statusFlags) rows(cmd *cobra.Command) (rows []statusRow, notReady, err 
 }
 
 func (f *statusFlags) ofServer(cmd *cobra.Command) (rows []statusRow, notReady, err error) {
-	client, err := rest.NewClient(f.server, nil)
+	client, err := askAt(cmd, f.server)
 	if err != nil {
-		return nil, nil, &usageError{fmt.Errorf("--server: %w", err)}
+		return nil, nil, err
 	}
 	told, err := client.Status(cmd.Context())
 	if err != nil {

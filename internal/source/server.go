@@ -10,21 +10,11 @@ import (
 	"github.com/tieredlog/rlmm/views"
 )
 
-// Server asks a running one over HTTP.
+// Server asks a running one over HTTP. What it says is of the metadata partitions that are
+// assigned there; while one of them isn't ready, reads fail with api.ErrNotReady.
 type Server struct {
 	// Client is the connection.
 	*rest.Client
-}
-
-// OpenServer returns the source that asks the server at the URL. What it says is of the
-// metadata partitions that are assigned there; while one of them isn't ready, reads fail
-// with api.ErrNotReady.
-func OpenServer(url string) (Server, error) {
-	client, err := rest.NewClient(url, nil)
-	if err != nil {
-		return Server{}, err
-	}
-	return Server{client}, nil
 }
 
 // Close does nothing.
