@@ -135,33 +135,49 @@ func (w *listWriter) end() error {
 	return w.text.Flush()
 }
 
-// paced gives each write the server's whole write timeout: an answer may take as long
-// as it moves on.
+// paced gives each write the server's whole write timeout, as long as all of them together
+// keep up with the least rate: an answer may take as long as it moves on.
 type paced struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
+	rate    int64 // bytes a second; zero or less is no limit
 	flush   bool
+	spent   time.Duration // in writes: what the server takes to find more isn't the client's
+	written int64
 }
 
-func newPaced(w http.ResponseWriter, r *http.Request, flush bool) paced {
-	p := paced{ResponseWriter: w, control: http.NewResponseController(w), flush: flush}
+func newPaced(w http.ResponseWriter, r *http.Request, flush bool) *paced {
+	p := &paced{ResponseWriter: w, control: http.NewResponseController(w), flush: flush}
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		p.timeout = server.WriteTimeout
 	}
+	p.rate, _ = r.Context().Value(minRateKey{}).(int64)
 	return p
 }
 
 // Write writes, and flushes if that is wanted.
-func (p paced) Write(b []byte) (int, error) {
+func (p *paced) Write(b []byte) (int, error) {
+	start := time.Now()
 	if p.timeout > 0 {
 		// It fails behind a wrapper that hides the connection; the timeout is then for
 		// the whole answer.
-		_ = p.control.SetWriteDeadline(time.Now().Add(p.timeout))
+		_ = p.control.SetWriteDeadline(start.Add(p.patience()))
 	}
 	n, err := p.ResponseWriter.Write(b)
+	p.written += int64(n)
 	if err == nil && p.flush {
 		_ = p.control.Flush() // the next write fails if this does
 	}
+	p.spent += time.Since(start)
 	return n, err
+}
+
+// patience is how long the next write may take.
+func (p *paced) patience() time.Duration {
+	if p.rate <= 0 {
+		return p.timeout
+	}
+	due := time.Duration(float64(p.written) / float64(p.rate) * float64(time.Second))
+	return min(p.timeout, p.timeout+due-p.spent)
 }

@@ -22,6 +22,10 @@ type ServerConfig struct {
 	// answer, 150 s by default. It must be longer than a mutation may wait for its
 	// outcome (Kafka's remote.log.metadata.consume.wait.ms, 120 s).
 	WriteTimeout time.Duration
+	// MinRate is how many bytes a second a client must read of a long list, for which it
+	// has the WriteTimeout besides; 64 KiB by default, negative is no limit. A list holds a snapshot
+	// of the state while it is read.
+	MinRate int64
 	// IdleTimeout is how long an unused connection is kept, 120 s by default.
 	IdleTimeout time.Duration
 	// MaxHeaderBytes is the greatest header, 64 KiB by default. It isn't negative.
@@ -36,6 +40,12 @@ type ServerConfig struct {
 // canceledTimeout is how long requests may take to answer once they are canceled.
 const canceledTimeout = 2 * time.Second
 
+// defaultMinRate is half a Mbit/s.
+const defaultMinRate = 64 << 10
+
+// minRateKey is where a request's context has the MinRate.
+type minRateKey struct{}
+
 // Serve answers requests that come in at l until ctx ends. It then accepts no more and
 // lets those in progress end.
 //
@@ -43,7 +53,8 @@ const canceledTimeout = 2 * time.Second
 // when l fails. It closes l in every case. Contexts of requests carry the values of
 // ctx, not its end.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, cfg ServerConfig) error {
-	requests, cancelRequests := context.WithCancel(context.WithoutCancel(ctx))
+	rated := context.WithValue(context.WithoutCancel(ctx), minRateKey{}, cmp.Or(cfg.MinRate, defaultMinRate))
+	requests, cancelRequests := context.WithCancel(rated)
 	defer cancelRequests()
 	srv := newServer(h, cfg)
 	srv.BaseContext = func(net.Listener) context.Context { return requests }

@@ -1,11 +1,17 @@
 package rest_test
 
 import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/api/rest"
 )
 
 // A client that stops reading holds no more of an endless list than the buffers between
@@ -35,4 +41,65 @@ func TestAClientThatStopsReadingIsCut(t *testing.T) {
 	if _, err := countLines(response); err == nil {
 		t.Error("the client takes a part for the whole")
 	}
+}
+
+// A client that reads on and on, but slower than the least rate, is cut too: each of its
+// reads would else give it the write timeout again.
+func TestAClientThatTricklesIsCut(t *testing.T) {
+	const enough = 64 << 20 // bytes, of which no buffers on the way hold the half
+	for name, c := range map[string]struct {
+		rate int64
+		cut  bool
+	}{"below the rate": {1 << 50, true}, "without a rate": {-1, false}} {
+		t.Run(name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			large := sample()
+			large.CustomMetadata = api.NewCustomMetadata(make([]byte, 64<<10))
+			endless := stepping{full(), func(yield func(api.RemoteLogSegmentMetadata, error) bool) {
+				for yield(large, nil) { //nolint:revive // the body is the yield
+				}
+			}}
+			ctx, end := context.WithCancel(t.Context())
+			served := make(chan error, 1)
+			go func() {
+				served <- rest.Serve(ctx, l, rest.NewHandler(rest.Config{Manager: endless}), rest.ServerConfig{WriteTimeout: time.Second, MinRate: c.rate, ShutdownTimeout: -1})
+			}()
+			defer func() { end(); <-served }()
+			got, err := trickle(t, "http://"+l.Addr().String()+base+"/segments", enough)
+			if c.cut != (got < enough) || c.cut != (err != nil) {
+				t.Errorf("%d bytes came, %v", got, err)
+			}
+		})
+	}
+}
+
+// trickle reads on, a part at a time, until it has enough or is cut.
+func trickle(t *testing.T, url string, enough int64) (read int64, err error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", lines)
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for read < enough {
+		n, err := io.CopyN(io.Discard, response.Body, 256<<10)
+		read += n
+		if err != nil && !errors.Is(err, io.EOF) {
+			return read, err
+		}
+		<-tick.C
+	}
+	return read, nil
 }

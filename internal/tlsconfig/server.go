@@ -31,7 +31,7 @@ func (s Server) AsksClients() bool { return !s.Trust.isZero() }
 func (s Server) Validate() error {
 	if s.IsZero() {
 		if s.AsksClients() {
-			return errors.New("ssl.keystore.certificate.chain: is needed beside a trust store")
+			return errNoKey
 		}
 		return nil
 	}
@@ -39,6 +39,8 @@ func (s Server) Validate() error {
 	_, trust := s.Trust.Pool()
 	return errors.Join(key, trust)
 }
+
+var errNoKey = errors.New("ssl.keystore.certificate.chain: is needed beside a trust store")
 
 // Config returns settings that read the stores for each connection. While they can't be
 // read, as when a certificate is replaced and its key isn't yet, connections go by what was
@@ -66,6 +68,9 @@ func (s Server) Config(log *slog.Logger) (*tls.Config, error) {
 
 func (s Server) read() (*tls.Config, error) {
 	certificate, err := s.Key.Certificate()
+	if err == nil && certificate == nil {
+		err = errNoKey
+	}
 	if err != nil {
 		return nil, err
 	}
