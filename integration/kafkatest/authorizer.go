@@ -1,6 +1,7 @@
 package kafkatest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -20,9 +21,9 @@ const adminListener = "ADMIN"
 func WithAuthorizer() Option {
 	return func(o *options) {
 		o.direct = append(o.direct, adminListener)
+		o.protocols[adminListener], o.protocols["CONTROLLER"] = "SASL_PLAINTEXT", "SASL_PLAINTEXT"
 		jaas := `org.apache.kafka.common.security.plain.PlainLoginModule required username="admin" password="admin" user_admin="admin";`
 		maps.Copy(o.properties, map[string]string{
-			"listener.security.protocol.map":                   "PLAINTEXT:PLAINTEXT,ADMIN:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
 			"inter.broker.listener.name":                       adminListener,
 			"sasl.enabled.mechanisms":                          "PLAIN",
 			"sasl.mechanism.inter.broker.protocol":             "PLAIN",
@@ -55,10 +56,12 @@ type Right struct {
 	// One of these names the resource; "*" is all of its kind. Without any it is the
 	// cluster.
 	Topic, Group, TransactionalIDPrefix string
+	// Principal has it, User:CN=alice for one; User:ANONYMOUS when empty.
+	Principal string
 }
 
 func (r Right) acl() *kadm.ACLBuilder {
-	b := kadm.NewACLs().Allow("User:ANONYMOUS").AllowHosts("*").Operations(r.Operation).ResourcePatternType(kadm.ACLPatternLiteral)
+	b := kadm.NewACLs().Allow(cmp.Or(r.Principal, "User:ANONYMOUS")).AllowHosts("*").Operations(r.Operation).ResourcePatternType(kadm.ACLPatternLiteral)
 	switch {
 	case r.Topic != "":
 		return b.Topics(r.Topic)
@@ -72,7 +75,7 @@ func (r Right) acl() *kadm.ACLBuilder {
 	return b.Clusters()
 }
 
-// Grant gives everybody the rights.
+// Grant gives the rights.
 func Grant(tb testing.TB, admin *kgo.Client, rights ...Right) {
 	tb.Helper()
 	each(tb, rights, func(ctx context.Context, r Right) error {

@@ -80,3 +80,13 @@ func PeerCommand(tb testing.TB, jvm []string, args ...string) *exec.Cmd {
 	}
 	return cmd
 }
+
+// Said returns what the process has written to its log so far.
+func (c *Child) Said(tb testing.TB) string {
+	tb.Helper()
+	content, err := os.ReadFile(c.log)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(content)
+}

@@ -8,7 +8,8 @@ type options struct {
 	jvm        []string
 	tiered     bool
 	listeners  []string
-	direct     []string // listeners without a port for a proxy
+	direct     []string          // listeners without a port for a proxy
+	protocols  map[string]string // of listeners, PLAINTEXT when there is none
 	properties map[string]string
 }
 
@@ -16,7 +17,7 @@ type options struct {
 type Option func(*options)
 
 func newOptions(opts []Option) options {
-	o := options{version: os.Getenv("KAFKA_VERSION"), jvm: quickJVM("512m"), properties: map[string]string{}}
+	o := options{version: os.Getenv("KAFKA_VERSION"), jvm: quickJVM("512m"), properties: map[string]string{}, protocols: map[string]string{}}
 	for _, opt := range opts {
 		opt(&o)
 	}

@@ -1,6 +1,7 @@
 package kafkatest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -39,7 +40,7 @@ func serverProperties(dir string, n node, listeners map[string]Listener, o optio
 		"log.segment.delete.delay.ms":     "1000",
 		"log.retention.check.interval.ms": "1000",
 	}
-	maps.Copy(properties, listenerProperties(n, listeners))
+	maps.Copy(properties, listenerProperties(n, listeners, o.protocols))
 	if o.tiered {
 		maps.Copy(properties, tieredProperties(dir))
 	}
@@ -47,18 +48,18 @@ func serverProperties(dir string, n node, listeners map[string]Listener, o optio
 	return render(properties)
 }
 
-func listenerProperties(n node, listeners map[string]Listener) map[string]string {
+func listenerProperties(n node, listeners map[string]Listener, protocols map[string]string) map[string]string {
 	listen := []string{fmt.Sprintf("PLAINTEXT://127.0.0.1:%d", n.port), fmt.Sprintf("CONTROLLER://127.0.0.1:%d", n.controller)}
 	advertised := listen[:1:1]
-	protocols := []string{"PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT"}
+	secured := []string{"PLAINTEXT:PLAINTEXT", "CONTROLLER:" + cmp.Or(protocols["CONTROLLER"], "PLAINTEXT")}
 	for _, name := range slices.Sorted(maps.Keys(listeners)) {
 		listen = append(listen, name+"://"+listeners[name].Address)
 		advertised = append(advertised, name+"://"+listeners[name].Advertised)
-		protocols = append(protocols, name+":PLAINTEXT")
+		secured = append(secured, name+":"+cmp.Or(protocols[name], "PLAINTEXT"))
 	}
 	return map[string]string{
 		"listeners": strings.Join(listen, ","), "advertised.listeners": strings.Join(advertised, ","),
-		"listener.security.protocol.map": strings.Join(protocols, ","),
+		"listener.security.protocol.map": strings.Join(secured, ","),
 	}
 }
 
