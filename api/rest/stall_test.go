@@ -59,7 +59,7 @@ func TestAClientThatTricklesIsCut(t *testing.T) {
 			large := sample()
 			large.CustomMetadata = api.NewCustomMetadata(make([]byte, 64<<10))
 			endless := stepping{full(), func(yield func(api.RemoteLogSegmentMetadata, error) bool) {
-				for yield(large, nil) { //nolint:revive // the body is the yield
+				for yield(large, nil) {
 				}
 			}}
 			ctx, end := context.WithCancel(t.Context())
@@ -67,7 +67,7 @@ func TestAClientThatTricklesIsCut(t *testing.T) {
 			go func() {
 				served <- rest.Serve(ctx, l, rest.NewHandler(rest.Config{Manager: endless}), rest.ServerConfig{WriteTimeout: time.Second, MinRate: c.rate, ShutdownTimeout: -1})
 			}()
-			defer func() { end(); <-served }()
+			defer func() { end(); _ = <-served }() // what was cut is an error
 			got, err := trickle(t, "http://"+l.Addr().String()+base+"/segments", enough)
 			if c.cut != (got < enough) || c.cut != (err != nil) {
 				t.Errorf("%d bytes came, %v", got, err)

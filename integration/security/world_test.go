@@ -112,15 +112,11 @@ func (w *world) wantNoSecret(said string) {
 	}
 }
 
-func (w *world) await(what string, is func() bool) {
-	w.t.Helper()
-	await(w.t, what, is)
-}
-
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	deadline, tick := time.After(patience), time.NewTicker(50*time.Millisecond)
+	began, deadline, tick := time.Now(), time.After(patience), time.NewTicker(50*time.Millisecond)
 	defer tick.Stop()
+	defer func() { t.Logf("%s: %v", what, time.Since(began).Round(time.Millisecond)) }()
 	for !is() {
 		select {
 		case <-tick.C:

@@ -267,7 +267,9 @@ func TestClientLogsIn(t *testing.T) {
 	if failure = errors.New("no such file"); !errors.Is(get(), failure) {
 		t.Error("it goes on without a token")
 	}
-	if _, err := (auth.Client{}).HTTP().Get(server.URL); err == nil {
+	response, err := (auth.Client{}).HTTP().Get(server.URL)
+	if err == nil {
+		_ = response.Body.Close()
 		t.Error("a certificate of nobody known is taken")
 	}
 }
