@@ -94,6 +94,7 @@ func (w *world) start(config, verb string, more ...string) member {
 // run carries out a verb that ends by itself.
 func (w *world) run(args ...string) (said string, code int) {
 	w.t.Helper()
+	defer logTime(w.t, "rlmm "+args[0])()
 	cmd := exec.CommandContext(w.t.Context(), command.Path(w.t), args...)
 	out, err := cmd.CombinedOutput()
 	if exit, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
@@ -112,11 +113,17 @@ func (w *world) wantNoSecret(said string) {
 	}
 }
 
+// logTime logs how long something took, when the returned function is called.
+func logTime(t *testing.T, what string) func() {
+	began := time.Now()
+	return func() { t.Logf("%s: %v", what, time.Since(began).Round(time.Millisecond)) }
+}
+
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	began, deadline, tick := time.Now(), time.After(patience), time.NewTicker(50*time.Millisecond)
+	defer logTime(t, what)()
+	deadline, tick := time.After(patience), time.NewTicker(50*time.Millisecond)
 	defer tick.Stop()
-	defer func() { t.Logf("%s: %v", what, time.Since(began).Round(time.Millisecond)) }()
 	for !is() {
 		select {
 		case <-tick.C:
@@ -176,6 +183,7 @@ func (m member) awaitUnready(why string) {
 // mainJob adds a segment, finishes it and finds it again.
 func (m member) mainJob() {
 	m.t.Helper()
+	defer logTime(m.t, "the main job")()
 	c, ctx := m.client(), m.t.Context()
 	s := api.RemoteLogSegmentMetadata{
 		ID:          api.RemoteLogSegmentID{TopicIdPartition: api.TopicIdPartition{TopicID: api.RandomUUID(), Topic: "orders"}, ID: api.RandomUUID()},
