@@ -61,7 +61,7 @@ func (w *world) writePair(name string, p pkitest.Pair) (both string) {
 // common are the settings of every client.
 const common = `
 remote.log.metadata.topic.replication.factor=1
-remote.log.metadata.topic.num.partitions=10
+remote.log.metadata.topic.num.partitions=50
 create.topics=true
 http.address=127.0.0.1:0
 http.allow.mutations=true

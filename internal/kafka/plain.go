@@ -23,6 +23,7 @@ type plainLogin struct {
 	sasl     SASL
 	clientID string
 	timeout  time.Duration
+	gate     *loginGate
 }
 
 // on logs in. A refusal is sarama's ErrSASLAuthenticationFailed, with what the broker says.
@@ -31,12 +32,16 @@ func (l plainLogin) on(conn net.Conn) error {
 	if err != nil {
 		return err
 	}
+	if err := l.gate.begin(user, password); err != nil {
+		return err
+	}
 	if err := conn.SetDeadline(time.Now().Add(l.timeout)); err != nil {
 		return err
 	}
 	if err := l.exchange(conn, user, password); err != nil {
 		return err
 	}
+	l.gate.succeeded()
 	return conn.SetDeadline(time.Time{})
 }
 

@@ -70,7 +70,7 @@ func (s SASL) login() (user, password string, err error) {
 // apply sets sarama's log-in, or returns ours.
 func (s SASL) apply(c *sarama.Config) *plainLogin {
 	if s.Mechanism == sarama.SASLTypePlaintext {
-		return &plainLogin{s, c.ClientID, c.Net.DialTimeout}
+		return &plainLogin{s, c.ClientID, c.Net.DialTimeout, new(loginGate)}
 	}
 	c.Net.SASL.Enable = true
 	c.Net.SASL.Mechanism = sarama.SASLMechanism(s.Mechanism)
@@ -88,13 +88,15 @@ func (s SASL) apply(c *sarama.Config) *plainLogin {
 func (s SASL) applySCRAM(c *sarama.Config, hash scram.HashGeneratorFcn) {
 	// sarama wants both; the client below reads its own.
 	c.Net.SASL.User, c.Net.SASL.Password = "of-jaas-config", "of-jaas-config"
-	c.Net.SASL.SCRAMClientGeneratorFunc = func() sarama.SCRAMClient { return &scramClient{sasl: s, hash: hash} }
+	gate := new(loginGate)
+	c.Net.SASL.SCRAMClientGeneratorFunc = func() sarama.SCRAMClient { return &scramClient{sasl: s, hash: hash, gate: gate} }
 }
 
 // scramClient is one log-in by SCRAM (RFC 5802).
 type scramClient struct {
 	sasl SASL
 	hash scram.HashGeneratorFcn
+	gate *loginGate
 	*scram.ClientConversation
 }
 
@@ -104,12 +106,24 @@ func (c *scramClient) Begin(string, string, string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.gate.begin(user, password); err != nil {
+		return err
+	}
 	client, err := c.hash.NewClient(user, password, "")
 	if err != nil {
 		return err
 	}
 	c.ClientConversation = client.NewConversation()
 	return nil
+}
+
+// Step tells the gate when the broker has proved that it knows the login: it does so last.
+func (c *scramClient) Step(challenge string) (string, error) {
+	answer, err := c.ClientConversation.Step(challenge)
+	if err == nil && c.Valid() {
+		c.gate.succeeded()
+	}
+	return answer, err
 }
 
 func naming(what string, err error) error {

@@ -119,6 +119,46 @@ func TestAWrongPasswordIsRefusedOnceAndCantHeal(t *testing.T) {
 	}
 }
 
+// A client that tries without end is put off, longer and longer; a login that is mended is
+// tried at once.
+func TestARefusedLoginIsNoStorm(t *testing.T) {
+	for _, mechanism := range []string{"SCRAM-SHA-256", "PLAIN"} {
+		c := secured(t, kfake.EnableSASL(), kfake.Superuser(mechanism, "alice", "right"))
+		path := filepath.Join(t.TempDir(), "jaas")
+		write := func(password string) {
+			text, err := login("alice", password).Reveal()
+			noError(t, err)
+			if mechanism == "PLAIN" {
+				text = strings.Replace(text, "scram.ScramLoginModule", "plain.PlainLoginModule", 1)
+			}
+			noError(t, os.WriteFile(path, []byte(text), 0o600))
+		}
+		write("wrong")
+		var tries atomic.Int32
+		refuseLogins(c, &tries)
+		s := Settings{Bootstrap: c.ListenAddrs(), Security: Security{Protocol: SASLPlaintext, SASL: SASL{Mechanism: mechanism, JAAS: secret.File(path)}}}
+		cfg := s.Consumer()
+		cfg.Metadata.Retry.Max = 0
+		began := time.Now()
+		for range 100 {
+			_, err := sarama.NewClient(s.Bootstrap, cfg)
+			wantRefused(t, err)
+			if !IsLoginRefused(err) {
+				t.Fatal(err)
+			}
+		}
+		if n, most := int(tries.Load()), freeLogins+1+int(time.Since(began)/leastLoginPause); n < freeLogins || n > most {
+			t.Errorf("%s: %d log-ins of 100 tries, want %d to %d", mechanism, n, freeLogins, most)
+		}
+		before := tries.Load()
+		write("another")
+		_, err := sarama.NewClient(s.Bootstrap, cfg)
+		if wantRefused(t, err); tries.Load() == before {
+			t.Errorf("%s: a login that was changed is put off", mechanism)
+		}
+	}
+}
+
 func TestServerCertificatesAreVerified(t *testing.T) {
 	ca, foreign := pkitest.NewAuthority(t, "ca"), pkitest.NewAuthority(t, "foreign")
 	elsewhere := net.IPv4(192, 0, 2, 1)
@@ -255,7 +295,7 @@ func TestLoginToSomethingElse(t *testing.T) {
 			_, _ = theirs.Read(make([]byte, 1024))
 			_, _ = theirs.Write([]byte(answer))
 		}()
-		l := plainLogin{SASL{Mechanism: "PLAIN", JAAS: plainJAAS("pw")}, "c", time.Minute}
+		l := plainLogin{SASL{Mechanism: "PLAIN", JAAS: plainJAAS("pw")}, "c", time.Minute, new(loginGate)}
 		if err := l.on(ours); err == nil {
 			t.Errorf("%q is taken", answer)
 		}
