@@ -141,6 +141,8 @@ func TestClientCertificatesAndRights(t *testing.T) {
 	for _, r := range processorRights() {
 		t.Run("processor without "+missing(r), func(t *testing.T) { g.without(t, r) })
 	}
+	processor = g.start(g.processor, "processor")
+	processor.awaitReady()
 	for _, r := range serverRights() {
 		if r.Operation != kadm.OpWrite { // which only mutations need
 			t.Run("server without "+missing(r), func(t *testing.T) { g.serverWithout(t, r) })
@@ -209,8 +211,6 @@ func closed(done <-chan struct{}) bool {
 
 // certificates tries those that the broker refuses; each is replaced while the server runs.
 func (g *guarded) certificates() {
-	processor := g.start(g.processor, "processor")
-	processor.awaitReady()
 	for name, c := range map[string]struct {
 		pair pkitest.Pair
 		want string
