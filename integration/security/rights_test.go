@@ -215,7 +215,7 @@ func (g *guarded) certificates() {
 		pair pkitest.Pair
 		want string
 	}{
-		"foreign": {pkitest.NewAuthority(g.t, "foreign").Issue("server", time.Hour), "unknown certificate authority"},
+		"foreign": {pkitest.NewAuthority(g.t, "foreign").Issue("server", time.Hour), "tls: unknown certificate"},
 		"expired": {g.clients.Issue("server", -time.Hour), "expired"},
 	} {
 		g.writePair("server", c.pair)
