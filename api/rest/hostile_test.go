@@ -159,7 +159,10 @@ func serveHostile(t *testing.T, cfg rest.Config, limits rest.ServerConfig) (addr
 	served := make(chan error, 1)
 	limits.ShutdownTimeout = -1
 	go func() { served <- rest.Serve(ctx, l, rest.NewHandler(cfg), limits) }()
-	t.Cleanup(func() { end(); _ = <-served }) // what was cut is an error
+	t.Cleanup(func() {
+		end()
+		t.Logf("it ends with %v", <-served) // what was cut is an error
+	})
 	return l.Addr().String()
 }
 

@@ -67,7 +67,10 @@ func TestAClientThatTricklesIsCut(t *testing.T) {
 			go func() {
 				served <- rest.Serve(ctx, l, rest.NewHandler(rest.Config{Manager: endless}), rest.ServerConfig{WriteTimeout: time.Second, MinRate: c.rate, ShutdownTimeout: -1})
 			}()
-			defer func() { end(); _ = <-served }() // what was cut is an error
+			defer func() {
+				end()
+				t.Logf("it ends with %v", <-served) // what was cut is an error
+			}()
 			got, err := trickle(t, "http://"+l.Addr().String()+base+"/segments", enough)
 			if c.cut != (got < enough) || c.cut != (err != nil) {
 				t.Errorf("%d bytes came, %v", got, err)
