@@ -79,7 +79,8 @@ func TestTLSAndSCRAM(t *testing.T) {
 // window is how long logins are counted.
 const window = 30 * time.Second
 
-// wantNoStorm counts the logins that the broker refuses to some members in a while.
+// wantNoStorm counts the logins, and handshakes, that the broker refuses to some members in
+// a while. One try of a member is four.
 func (w *world) wantNoStorm(members int) {
 	w.t.Helper()
 	before := w.broker.Logged(w.t, refused)
