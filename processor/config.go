@@ -60,6 +60,9 @@ type Config struct {
 	// default): a partition whose id they have forgotten starts over.
 	RenewEvery time.Duration
 	Store      Store
+	// Recovered is told of each metadata partition whose state has come up to date; nil is
+	// nobody.
+	Recovered func(Recovery)
 	// Logger gets what the processor tells; nil is slog's default.
 	Logger *slog.Logger
 }

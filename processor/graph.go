@@ -38,7 +38,7 @@ func (i *instance) process(ctx goka.Context, msg any) {
 		outcome, reason := in.refusal(ctx.Partition(), i.partitions)
 		i.reject(ctx, in, outcome, reason)
 		ctx.Delete(answer(ctx, in, outcome))
-		i.count(outcome)
+		i.count(in.event, outcome)
 		return
 	}
 	old, row := i.row(ctx)
@@ -58,7 +58,7 @@ func (i *instance) process(ctx goka.Context, msg any) {
 	} else {
 		ctx.SetValue(value, answer(ctx, in, outcome))
 	}
-	i.count(outcome)
+	i.count(in.event, outcome)
 }
 
 func answer(ctx goka.Context, in input, outcome codec.Outcome) goka.ContextOption {

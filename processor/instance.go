@@ -57,6 +57,9 @@ type recovering struct {
 	doubts   table.Doubts
 	gap      bool // compaction had taken something of what was read since it was opened
 	lag      *lag.Tracker
+	// fromStore tells whether it was there before, records counts what recovery read.
+	fromStore bool
+	records   int64
 }
 
 // newInstance checks the group, ensures the topics and builds the goka processor. close frees it.
@@ -233,7 +236,7 @@ func (i *instance) buildStorage(topic string, p int32) (storage.Storage, error) 
 		SumAt: table.SumAt(context.Background(), i.cluster, topic, p),
 	})
 	if reset != store.ResetNone {
-		i.stats.resets.Add(1)
+		i.stats.resets.Add(reset)
 		i.log.Warn("local store moved aside, rebuilding it", "partition", p, "reason", string(reset))
 	}
 	if err != nil {
@@ -242,7 +245,7 @@ func (i *instance) buildStorage(topic string, p int32) (storage.Storage, error) 
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.stores[p] = &recovering{Store: s, lag: lag.New(time.Now(), 2*checkEvery)}
+	i.stores[p] = &recovering{Store: s, lag: lag.New(time.Now(), 2*checkEvery), fromStore: s.Position().Table >= 0}
 	return s, nil
 }
 
@@ -252,6 +255,7 @@ func (i *instance) recover(ctx goka.UpdateContext, _ storage.Storage, key string
 	st := i.stores[ctx.Partition()]
 	i.mu.Unlock()
 	st.gap = st.gap || ctx.Offset() != st.Position().Table+1
+	st.records++
 	r, err := table.Parse(key, value, ctx.Headers(), ctx.Timestamp())
 	if err != nil {
 		i.stats.foreign.Add(1)

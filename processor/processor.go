@@ -9,15 +9,15 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/store"
 )
 
 // Processor is a member of the fleet.
 type Processor struct {
-	cfg   Config
-	stats counters
+	cfg       Config
+	stats     counters
+	clusterID atomic.Value // string, once it is known
 
 	mu       sync.Mutex
 	running  []int32
@@ -67,6 +67,7 @@ func (p *Processor) Run(ctx context.Context) (err error) {
 			return err
 		}
 		p.cfg.Logger.Warn("processor ended, starting it again", "error", err)
+		p.stats.processorsEnded.Add(1)
 		next.Wait(ctx)
 	}
 }
@@ -89,6 +90,7 @@ func (p *Processor) runOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.clusterID.Store(i.cluster.ID())
 	p.setInstance(i, nil)
 	err = i.goka.Run(ctx)
 	if fatal := i.fatal(nil); fatal != nil {
@@ -141,41 +143,3 @@ func (p *Processor) setInstance(i *instance, lastErr error) {
 	defer p.mu.Unlock()
 	p.instance, p.lastErr = i, lastErr
 }
-
-// Stats is what a processor has counted since New.
-type Stats struct {
-	// Outcomes counts the input records by outcome.
-	Outcomes map[codec.Outcome]int64
-	// Sessions counts the sessions of the group that began to process.
-	Sessions int64
-	// Stale counts table records that weren't newer than what was applied: with one
-	// writer there are none.
-	Stale int64
-	// Foreign counts table records that rlmm didn't write.
-	Foreign int64
-	// Gaps counts starts behind input records that were gone before they were applied.
-	Gaps int64
-	// Resets counts local stores that were moved aside.
-	Resets int64
-}
-
-type counters struct {
-	outcomes                               [codec.OutcomePurge + 1]atomic.Int64
-	sessions, stale, foreign, gaps, resets atomic.Int64
-}
-
-// Stats returns the counts.
-func (p *Processor) Stats() Stats {
-	s := Stats{
-		Outcomes: map[codec.Outcome]int64{}, Sessions: p.stats.sessions.Load(), Stale: p.stats.stale.Load(),
-		Foreign: p.stats.foreign.Load(), Gaps: p.stats.gaps.Load(), Resets: p.stats.resets.Load(),
-	}
-	for o := range p.stats.outcomes {
-		if n := p.stats.outcomes[o].Load(); n > 0 {
-			s.Outcomes[codec.Outcome(o)] = n
-		}
-	}
-	return s
-}
-
-func (i *instance) count(outcome codec.Outcome) { i.stats.outcomes[outcome].Add(1) }

@@ -60,6 +60,7 @@ func (g group) Consume(ctx context.Context, topics []string, inner sarama.Consum
 			continue
 		}
 		g.instance.log.Warn("session failed, trying again", "error", err)
+		g.instance.stats.sessionsFailed.Add(1)
 		g.instance.reconnect()
 		if err := g.instance.checkLimits(watched); errors.Is(err, errTopicsChanged) {
 			return err
@@ -87,6 +88,7 @@ type session struct {
 // each partition behind what its recovered state has applied, whatever the group had
 // committed: offsets are committed apart from state.
 func (s session) Setup(sess sarama.ConsumerGroupSession) (err error) {
+	began := time.Now()
 	defer func() { s.giveUpIf(err) }()
 	if err := s.checkTopics(sess.Context()); err != nil {
 		return err
@@ -105,6 +107,7 @@ func (s session) Setup(sess sarama.ConsumerGroupSession) (err error) {
 		if err != nil {
 			return fmt.Errorf("partition %d: %w", p, err)
 		}
+		s.tellRecovery(p, began)
 		// Each moves one way only.
 		sess.ResetOffset(s.cfg.MetadataTopic, p, next, "")
 		sess.MarkOffset(s.cfg.MetadataTopic, p, next, "")

@@ -54,6 +54,8 @@ type Config struct {
 	// Store tunes the stores, of which each metadata partition has one. FollowBuffer is
 	// 128 KiB by default: fifty larger ones would be most of what a view takes.
 	Store Store
+	// Recovered is told of each metadata partition that becomes ready; nil is nobody.
+	Recovered func(Recovery)
 	// Logger gets what the manager tells; nil is slog's default.
 	Logger *slog.Logger
 }

@@ -112,6 +112,7 @@ func (m *Manager) again(ctx context.Context, number int32, between func(*partiti
 		}
 		p.halt()
 		defer p.start()
+		m.requested.Add(1)
 		return between(p)
 	})
 }
@@ -145,7 +146,7 @@ func (p *partition) discard() error {
 		return &api.IOError{Op: "rebuild the local store", Err: err}
 	}
 	p.progress.reset(-1)
-	p.m.resets.Add(1)
+	p.m.resets.Add(store.ResetRequested)
 	p.log.Warn("local store moved aside, rebuilding it", "reason", string(store.ResetRequested))
 	return nil
 }

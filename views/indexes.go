@@ -33,9 +33,13 @@ type indexed struct {
 // indexes are the indexes of one metadata partition's user partitions. Each is built
 // from the rows when it is first asked for. Look-ups take no lock; all else is for one
 // goroutine at a time.
-type indexes struct{ byPartition *lookup }
+type indexes struct {
+	byPartition *lookup
+	// tally counts the rows, once somebody has asked.
+	tally *tally
+}
 
-func newIndexes() indexes { return indexes{newLookup()} }
+func newIndexes() indexes { return indexes{byPartition: newLookup()} }
 
 // get returns nil when there is no index of the user partition, whose hash it is given.
 func (x *indexes) get(hash uint32, tip *api.TopicIdPartition) *index.Partition {
@@ -49,10 +53,16 @@ func (x *indexes) get(hash uint32, tip *api.TopicIdPartition) *index.Partition {
 	return i.Partition
 }
 
-// change keeps the index up to date, if there is one.
-func (x *indexes) change(c store.Change) error {
+// change keeps the index and the tally up to date, if there are any. before is the row that
+// was there.
+func (x *indexes) change(c store.Change, before []byte) error {
 	if c.Key == "" {
 		return nil
+	}
+	if x.tally != nil {
+		if err := x.tally.replace(c.Key, before, c.Value); err != nil {
+			return err
+		}
 	}
 	key, err := codec.ParseKey(c.Key)
 	if err != nil {
@@ -116,7 +126,10 @@ func (x *indexes) trim(limit int64) {
 
 func (i *indexed) segments() int64 { return int64(i.Snapshot().ListRemoteLogSegments().Len()) }
 
-func (x *indexes) clear() { x.byPartition.clear() }
+func (x *indexes) clear() {
+	x.byPartition.clear()
+	x.tally = nil
+}
 
 // snapshot returns the present state of a user partition, whose hash it is given.
 func (p *partition) snapshot(hash uint32, tip *api.TopicIdPartition) (*index.Snapshot, error) {

@@ -45,8 +45,8 @@ type Manager struct {
 	reconciling sync.Mutex // one ReconcileAssignment after the other
 	views       atomic.Pointer[assignment]
 
-	lookErr                atomic.Pointer[error] // of the last look at the ends
-	resets, foreign, stale atomic.Int64
+	lookErr atomic.Pointer[error] // of the last look at the ends
+	counters
 }
 
 var _ api.TopicBasedRemoteLogMetadataManager = (*Manager)(nil)

@@ -59,8 +59,9 @@ type partition struct {
 	following bool
 	// doubts are the rows that others wrote to; gapless is whether no offset of the table was
 	// missing since recovery ended. They are used as following is.
-	doubts  table.Doubts
-	gapless bool
+	doubts   table.Doubts
+	gapless  bool
+	recovery recovery
 
 	ctx    context.Context // ends when the partition is no longer viewed
 	cancel context.CancelFunc
@@ -95,6 +96,7 @@ func (p *partition) run(ctx context.Context) {
 		}
 		// A view that returns without cancellation has failed, also without an error.
 		p.log.Warn("view ended, starting it again", "error", err)
+		p.m.failed.Add(1)
 		p.fail(err)
 	}
 }
@@ -105,6 +107,7 @@ func (p *partition) runOnce(ctx context.Context) error {
 		return err
 	}
 	p.following, p.writer = false, 0
+	p.beginRecovery()
 	recovered := make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -215,7 +218,7 @@ func (p *partition) openStore(ctx context.Context) (end int64, err error) {
 	}
 	if reset != store.ResetNone {
 		p.trust() // all of the table is read again
-		p.m.resets.Add(1)
+		p.m.resets.Add(reset)
 		p.log.Warn("local store moved aside, rebuilding it", "reason", string(reset))
 	}
 	if err == nil {
@@ -248,6 +251,9 @@ func (p *partition) guarded(f func() error) error {
 // update applies a table record.
 func (p *partition) update(ctx context.Context, u goka.UpdateContext, key string, value []byte) error {
 	p.gapless = p.gapless && u.Offset() == p.store.Position().Table+1
+	if !p.following {
+		p.recovery.Records++
+	}
 	r, err := table.Parse(key, value, u.Headers(), u.Timestamp())
 	if err != nil {
 		p.m.foreign.Add(1)
@@ -356,6 +362,10 @@ func (p *partition) apply(r table.Record, offset int64) (bool, error) {
 	if err := p.store.CheckNext(offset); err != nil {
 		return false, err
 	}
+	before, err := p.before(r.Change().Key)
+	if err != nil {
+		return false, err
+	}
 	applied, err := table.Apply(p.store, r)
 	if !applied || err != nil {
 		return applied, err
@@ -363,7 +373,7 @@ func (p *partition) apply(r table.Record, offset int64) (bool, error) {
 	if err := p.store.SetOffset(offset); err != nil {
 		return true, err
 	}
-	if err := p.indexes.change(r.Change()); err != nil {
+	if err := p.indexes.change(r.Change(), before); err != nil {
 		p.indexes.clear() // each is built anew from the rows
 		return true, err
 	}

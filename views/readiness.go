@@ -29,7 +29,7 @@ func (p *partition) becomeReady(ctx context.Context, recovered <-chan struct{}) 
 		applied, err := p.awaitEnd(ctx, end)
 		if err == nil && applied {
 			p.cause.Store(nil)
-			p.ready.set(true)
+			p.becameReady()
 			p.log.Debug("ready", "applied", p.progress.appliedOffset(), "end", end)
 			return
 		}
