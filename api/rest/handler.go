@@ -48,8 +48,8 @@ type Config struct {
 	WorkerID string
 	// Loggers are shown and set under /admin/loggers. Without any there is no such path.
 	Loggers Loggers
-	// Info is the answer of GET /.
-	Info Info
+	// Info is the answer of GET /; nil is an empty one.
+	Info func() Info
 	// AllowMutations lets POST, PATCH and PUT through; else they are 403.
 	AllowMutations bool
 	// AllowControl lets the requests of an [api.Controller], and levels of loggers,

@@ -255,7 +255,9 @@ func TestServerRoutes(t *testing.T) {
 	h := newHandler(rest.Config{
 		Manager:    full(),
 		Partitions: func(context.Context) ([]rest.Partition, error) { return []rest.Partition{row, row}, nil },
-		Info:       rest.Info{Version: "1.2.3", Commit: "abc", KafkaClusterID: "5L6g3nShT-eMCtK--X86sw"},
+		Info: func() rest.Info {
+			return rest.Info{Version: "1.2.3", Commit: "abc", KafkaClusterID: "5L6g3nShT-eMCtK--X86sw"}
+		},
 	})
 	shape := `{"topicId":"UpZHhnEzQuGqT8T9QFvE9w","topic":"orders","partition":3,"metadataPartition":7,"segments":2,"bytes":99}` + "\n"
 	wants := map[string]string{

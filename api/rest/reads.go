@@ -113,7 +113,12 @@ func (h *handler) partitions(r *http.Request) (any, error) {
 
 func asIs[T any](v T) T { return v }
 
-func (h *handler) info(*http.Request) (any, error) { return h.Info, nil }
+func (h *handler) info(*http.Request) (any, error) {
+	if h.Info == nil {
+		return Info{}, nil
+	}
+	return h.Info(), nil
+}
 
 func (h *handler) healthz(*http.Request) (any, error) { return health{"ok"}, nil }
 

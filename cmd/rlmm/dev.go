@@ -11,8 +11,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/doctor"
 	"github.com/tieredlog/rlmm/internal/embedded"
 	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/metrics"
 	"github.com/tieredlog/rlmm/internal/recording"
 	"github.com/tieredlog/rlmm/internal/store"
 	"github.com/tieredlog/rlmm/processor"
@@ -23,6 +25,7 @@ type devFlags struct {
 	http, kafka, data string
 	empty             bool
 	rowVersion        codec.RowVersion
+	monitor           monitorFlags
 }
 
 func newDev() *cobra.Command {
@@ -44,6 +47,7 @@ func newDev() *cobra.Command {
 	cmd.Flags().StringVar(&f.http, "http", defaultHTTP, "host:port to serve HTTP on")
 	cmd.Flags().StringVar(&f.kafka, "kafka", defaultKafka, "host:port of the embedded broker; loopback only")
 	cmd.Flags().BoolVar(&f.empty, "empty", false, "start with an empty metadata topic")
+	f.monitor.add(cmd)
 	return cmd
 }
 
@@ -67,6 +71,12 @@ func dev(cmd *cobra.Command, f devFlags) error {
 	// What runs below ends before the broker does.
 	group, ctx := errgroup.WithContext(cmd.Context())
 	d := development{cmd: cmd, flags: f, broker: broker, site: s, log: log, level: level}
+	d.monitor = newMonitor(f.monitor)
+	admin, err := startAdmin(cmd.Context(), f.monitor.admin, log)
+	if err != nil {
+		return err
+	}
+	defer admin()
 	p, err := d.processor()
 	if err != nil {
 		return err
@@ -77,12 +87,13 @@ func dev(cmd *cobra.Command, f devFlags) error {
 }
 
 type development struct {
-	cmd    *cobra.Command
-	flags  devFlags
-	broker *embedded.Broker
-	site   *site
-	log    *slog.Logger
-	level  *slog.LevelVar
+	cmd     *cobra.Command
+	flags   devFlags
+	broker  *embedded.Broker
+	site    *site
+	log     *slog.Logger
+	level   *slog.LevelVar
+	monitor monitor
 }
 
 func (d development) settings() kafka.Settings {
@@ -93,6 +104,7 @@ func (d development) processor() (*processor.Processor, error) {
 	p, err := processor.New(processor.Config{
 		Kafka: d.settings(), DataDir: d.flags.data, CreateTopics: true, ReplicationFactor: 1, Logger: d.log,
 		RowVersion: d.flags.rowVersion,
+		Recovered:  d.monitor.recoveries(metrics.RoleProcessor),
 	})
 	if err != nil {
 		return nil, &usageError{err}
@@ -108,7 +120,9 @@ func (d development) serve(ctx context.Context, p *processor.Processor) error {
 	if err := d.load(ctx); err != nil {
 		return ignoreEnd(ctx, err)
 	}
-	m, err := views.NewManager(ctx, views.Config{Kafka: d.settings(), DataDir: d.flags.data, Logger: d.log})
+	m, err := views.NewManager(ctx, views.Config{
+		Kafka: d.settings(), DataDir: d.flags.data, Logger: d.log, Recovered: d.monitor.recoveries(metrics.RoleView),
+	})
 	if err != nil {
 		return ignoreEnd(ctx, err)
 	}
@@ -121,10 +135,12 @@ func (d development) serve(ctx context.Context, p *processor.Processor) error {
 		return ignoreEnd(ctx, err)
 	}
 	go tellReady(ctx, m, func() { d.ready(ctx, m) })
-	served := managerAPI(m, d.log, d.level)
+	d.monitor.processor(p)
+	go d.monitor.watchSettings(ctx, d.settings(), doctor.Want{Topic: defaultTopic, Group: defaultGroup, Replication: 1}, d.log)
+	served := d.monitor.managerAPI(m, d.log, d.level)
 	served.Processor = p.Status
 	served.AllowMutations, served.AllowControl = true, true
-	return serveHTTP(ctx, d.site, served)
+	return serveHTTP(ctx, d.site, served, d.monitor)
 }
 
 // load publishes the recording to an empty topic.

@@ -19,13 +19,13 @@ type door struct {
 }
 
 // withoutManager are the paths that a process answers without a manager.
-var withoutManager = []string{"/", "/healthz", "/readyz", "/v1/openapi.yaml", "/admin/loggers", "/admin/loggers/root"}
+var withoutManager = []string{"/", "/healthz", "/readyz", "/startupz", "/metrics", "/v1/openapi.yaml", "/admin/loggers", "/admin/loggers/root"}
 
 // newDoor returns a door that is closed. cfg is without a manager; its Ready is the door's.
-func newDoor(cfg rest.Config) *door {
+func newDoor(cfg rest.Config, m monitor) *door {
 	d := new(door)
 	cfg.Ready = func(context.Context) error { return d.reason() }
-	d.waiting = rest.NewHandler(cfg)
+	d.waiting = m.handler(cfg)
 	return d
 }
 

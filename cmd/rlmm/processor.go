@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tieredlog/rlmm/api/rest"
+	"github.com/tieredlog/rlmm/internal/doctor"
+	"github.com/tieredlog/rlmm/internal/metrics"
 	"github.com/tieredlog/rlmm/processor"
 )
 
@@ -22,6 +24,7 @@ type processorFlags struct {
 	minISR      int16
 	session     time.Duration
 	control     bool
+	monitor     monitorFlags
 }
 
 func newProcessor() *cobra.Command {
@@ -49,8 +52,9 @@ func newProcessor() *cobra.Command {
 	flags.Int16Var(&f.minISR, "min-isr", 0, "min.insync.replicas of created topics; 0 is 2, or the replication factor if less")
 	flags.StringVar(&f.cfg.InstanceID, "instance-id", "", "group instance id, for static membership")
 	flags.DurationVar(&f.session, "session-timeout", 10*time.Second, "how long the group waits for a silent member before it gives its partitions to others")
-	flags.StringVar(&f.http, "http", "", "serve /healthz, /readyz and /v1/status on this host:port")
+	flags.StringVar(&f.http, "http", "", "serve /healthz, /readyz, /startupz, /metrics and /v1/status on this host:port")
 	flags.BoolVar(&f.control, "allow-control", false, "let the log level be set over HTTP")
+	f.monitor.add(cmd)
 	return cmd
 }
 
@@ -66,12 +70,20 @@ func runProcessor(cmd *cobra.Command, f processorFlags) error {
 	log, level := leveledLogger(cmd)
 	cfg.Logger = log
 	tuneProcessor(&cfg, configOf(cmd))
+	monitor := newMonitor(f.monitor)
+	cfg.Recovered = monitor.recoveries(metrics.RoleProcessor)
 	p, err := processor.New(cfg)
 	if err != nil {
 		return &usageError{err}
 	}
+	monitor.processor(p)
 	served := processorAPI(p, log, level)
 	served.AllowControl = f.control
+	admin, err := startAdmin(cmd.Context(), f.monitor.admin, log)
+	if err != nil {
+		return err
+	}
+	defer admin()
 	group, ctx := errgroup.WithContext(cmd.Context())
 	if f.http != "" {
 		s, err := openSite(cmd, f.http, log)
@@ -79,7 +91,9 @@ func runProcessor(cmd *cobra.Command, f processorFlags) error {
 			return err
 		}
 		s.warnOpen(false, f.control)
-		group.Go(func() error { return serveHTTP(ctx, s, served) })
+		want := doctor.Want{Topic: f.cluster.topic, Group: f.cluster.group, Replication: int(f.replication)}
+		group.Go(func() error { monitor.watchSettings(ctx, settings, want, log); return nil })
+		group.Go(func() error { return serveHTTP(ctx, s, served, monitor) })
 	}
 	group.Go(func() error { return p.Run(ctx) })
 	return group.Wait()
@@ -88,16 +102,20 @@ func runProcessor(cmd *cobra.Command, f processorFlags) error {
 // processorAPI is what is served of a processor.
 func processorAPI(p *processor.Processor, log *slog.Logger, level *slog.LevelVar) rest.Config {
 	return rest.Config{
-		Info:      rest.Info{Version: buildVersion().version, Commit: buildVersion().commit},
+		Info:      serverInfo(p.ClusterID),
 		Processor: p.Status,
-		Ready: func(context.Context) error {
-			if _, ok := p.Running(); !ok {
-				return p.Status().Err
-			}
-			return nil
-		},
-		Loggers: rest.Loggers{"root": level},
-		Logger:  log,
+		Ready:     func(context.Context) error { return processorReady(p)() },
+		Loggers:   rest.Loggers{"root": level},
+		Logger:    log,
+	}
+}
+
+func processorReady(p *processor.Processor) func() error {
+	return func() error {
+		if _, ok := p.Running(); !ok {
+			return p.Status().Err
+		}
+		return nil
 	}
 }
 

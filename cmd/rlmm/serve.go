@@ -15,7 +15,9 @@ import (
 
 	"github.com/tieredlog/rlmm/api/rest"
 	"github.com/tieredlog/rlmm/internal/backoff"
+	"github.com/tieredlog/rlmm/internal/doctor"
 	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/metrics"
 	"github.com/tieredlog/rlmm/internal/source"
 	"github.com/tieredlog/rlmm/views"
 )
@@ -29,6 +31,7 @@ type serveFlags struct {
 	bounds    string
 	mutations bool
 	control   bool
+	monitor   monitorFlags
 }
 
 func newServe() *cobra.Command {
@@ -59,6 +62,7 @@ func newServe() *cobra.Command {
 	flags.BoolVar(&f.control, "allow-control", false, "let metadata partitions be paused, resumed, restarted and rebuilt, and the log level be set")
 	flags.DurationVar(&f.cfg.ConsumeWait, "consume-wait", 120*time.Second, "how long a mutation waits for its outcome")
 	flags.StringVar(&f.bounds, "highest-offset-bounds", "segment", "highest-offset by the end of the segment, or of the epoch within it as Kafka does: segment, epoch")
+	f.monitor.add(cmd)
 	return cmd
 }
 
@@ -69,12 +73,19 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 	}
 	log, level := leveledLogger(cmd)
 	cfg.Logger = log
+	admin, err := startAdmin(cmd.Context(), f.monitor.admin, log)
+	if err != nil {
+		return err
+	}
+	defer admin()
+	monitor := newMonitor(f.monitor)
+	cfg.Recovered = monitor.recoveries(metrics.RoleView)
 	s, err := openSite(cmd, f.http, log)
 	if err != nil {
 		return err
 	}
 	s.warnOpen(f.mutations, f.control)
-	d := newDoor(f.allowed(s.waiting(level)))
+	d := newDoor(f.allowed(s.waiting(level)), monitor)
 	ctx, cancel := context.WithCancel(cmd.Context())
 	served := make(chan error, 1)
 	go func() {
@@ -91,9 +102,10 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 		cancel()
 		return errors.Join(err, <-served)
 	}
-	open := f.allowed(managerAPI(m, log, level))
+	go monitor.watchSettings(ctx, cfg.Kafka, f.want(cmd), log)
+	open := f.allowed(monitor.managerAPI(m, log, level))
 	open.WorkerID = workerID(s.Addr())
-	d.open(rest.NewHandler(open))
+	d.open(monitor.handler(open))
 	return <-served
 }
 
@@ -114,6 +126,11 @@ func view(ctx context.Context, m *views.Manager, assign func(int32) ([]int32, er
 	}
 	go tellReady(ctx, m, func() { ready(len(partitions)) })
 	return nil
+}
+
+func (f serveFlags) want(cmd *cobra.Command) doctor.Want {
+	replication := configOf(cmd).Int("remote.log.metadata.topic.replication.factor")
+	return doctor.Want{Topic: f.cluster.topic, Group: f.cluster.group, Replication: int(replication)}
 }
 
 func (f serveFlags) config(cmd *cobra.Command) (views.Config, func(int32) ([]int32, error), error) {
@@ -198,23 +215,24 @@ func tellReady(ctx context.Context, m *views.Manager, f func()) {
 }
 
 // managerAPI is what is served of a manager, with nothing allowed that changes something.
-func managerAPI(m *views.Manager, log *slog.Logger, level *slog.LevelVar) rest.Config {
-	b := buildVersion()
+// It and its requests are shown by the monitor.
+func (mon monitor) managerAPI(m *views.Manager, log *slog.Logger, level *slog.LevelVar) rest.Config {
+	mon.views(m)
 	return rest.Config{
-		Manager:    m,
+		Manager:    metrics.Measure(mon.registry, m),
 		Partitions: func(ctx context.Context) ([]rest.Partition, error) { return userPartitions(ctx, m) },
 		Rows:       source.Serve(m),
 		Ready:      func(context.Context) error { return m.Ready() },
 		Views:      m.Status,
-		Info:       rest.Info{Version: b.version, Commit: b.commit, KafkaClusterID: m.ClusterID()},
+		Info:       serverInfo(m.ClusterID),
 		Loggers:    rest.Loggers{"root": level},
 		Logger:     log,
 	}
 }
 
-func serveHTTP(ctx context.Context, s *site, cfg rest.Config) error {
+func serveHTTP(ctx context.Context, s *site, cfg rest.Config, m monitor) error {
 	cfg.WorkerID = workerID(s.Addr())
-	return s.serve(ctx, rest.NewHandler(cfg))
+	return s.serve(ctx, m.handler(cfg))
 }
 
 // workerID is host:port under which others see this process: of a listener on all addresses

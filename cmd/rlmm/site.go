@@ -68,8 +68,7 @@ func (s *site) serve(ctx context.Context, h http.Handler) error {
 
 // waiting is what can be served without a manager.
 func (s *site) waiting(level *slog.LevelVar) rest.Config {
-	b := buildVersion()
-	return rest.Config{Info: rest.Info{Version: b.version, Commit: b.commit}, Loggers: rest.Loggers{"root": level}, Logger: s.log}
+	return rest.Config{Info: serverInfo(func() string { return "" }), Loggers: rest.Loggers{"root": level}, Logger: s.log}
 }
 
 // warnOpen tells when others than this host's users may change something without a login.

@@ -6,7 +6,10 @@ import (
 )
 
 // Resets are the reasons for which a store is moved aside.
-var Resets = []Reset{ResetCorrupt, ResetTopicRecreated, ResetBeyondEnd, ResetGap, ResetRequested, ResetWriteFailed}
+var Resets = []Reset{
+	ResetCorrupt, ResetTopicRecreated, ResetBeyondEnd, ResetGap, ResetRegrown, ResetUnproven, ResetForeign,
+	ResetFormat, ResetRequested, ResetWriteFailed,
+}
 
 // ResetCounter counts stores that were moved aside. The zero value is ready for use, from
 // any goroutine.
