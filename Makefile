@@ -54,7 +54,7 @@ test-next: ## run the tests of rows and stores in a build that knows a row versi
 	go test -tags rlmm_nextrow ./codec ./internal/store ./processor
 
 # In a module of its own, for Helm's library is large. Needs systemd-analyze.
-deploy-test: ## run the tests of the Helm chart and the systemd units
+deploy-test: ## run the tests of the Helm chart, the alerts, the dashboard and the systemd units
 	cd deploy/test && go test ./...
 
 race: ## run them with the race detector (needs a C compiler)

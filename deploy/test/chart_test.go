@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
@@ -57,6 +58,10 @@ processor:
   affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: host}]}}
 serve: {enabled: true, allowMutations: true}
 networkPolicy: {from: [{namespaceSelector: {}}], egressPorts: [9092, 443]}
+monitoring:
+  serviceMonitor: {enabled: true, labels: {release: prometheus}}
+  prometheusRule: {enabled: true}
+  dashboard: {enabled: true}
 podAnnotations: {team: storage}
 podLabels: {tier: backend}
 `,
@@ -98,14 +103,25 @@ func template(t *testing.T, values string) (map[string]string, error) {
 	return engine.Engine{Strict: true}.Render(c, all)
 }
 
-// decode reads a manifest into its type of k8s.io/api. A field that the type doesn't have, or
+// kinds are Kubernetes' own, and those of the Prometheus operator.
+var kinds = func() *runtime.Scheme {
+	kinds := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, monitoringv1.AddToScheme} {
+		if err := add(kinds); err != nil {
+			panic(err)
+		}
+	}
+	return kinds
+}()
+
+// decode reads a manifest into its type. A field that the type doesn't have, or
 // one that is there twice, is an error.
 func decode(manifest string) (runtime.Object, error) {
 	var is metav1.TypeMeta
 	if err := yaml.Unmarshal([]byte(manifest), &is); err != nil {
 		return nil, err
 	}
-	object, err := scheme.Scheme.New(schema.FromAPIVersionAndKind(is.APIVersion, is.Kind))
+	object, err := kinds.New(schema.FromAPIVersionAndKind(is.APIVersion, is.Kind))
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,8 @@ func TestObjects(t *testing.T) {
 	serve := []string{
 		"PodDisruptionBudget/prod-rlmm-serve", "Service/prod-rlmm", "Service/prod-rlmm-serve-pods", "StatefulSet/prod-rlmm-serve",
 	}
-	for variant, want := range map[string][]string{"smallest": base, "all there is": append(serve, base...)} {
+	monitoring := []string{"ConfigMap/prod-rlmm-dashboard", "PrometheusRule/prod-rlmm", "ServiceMonitor/prod-rlmm"}
+	for variant, want := range map[string][]string{"smallest": base, "all there is": slices.Concat(serve, base, monitoring)} {
 		slices.Sort(want)
 		got := slices.Sorted(maps.Keys(install(t, variants[variant])))
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -169,7 +170,7 @@ func TestProbes(t *testing.T) {
 			for name, p := range map[string]*corev1.Probe{"live": c.LivenessProbe, "ready": c.ReadinessProbe, "start": c.StartupProbe} {
 				got[name] = p.HTTPGet.Path + " " + p.HTTPGet.Port.String()
 			}
-			want := map[string]string{"live": "/healthz http", "ready": "/readyz http", "start": "/healthz http"}
+			want := map[string]string{"live": "/healthz http", "ready": "/readyz http", "start": "/startupz http"}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: probes (-want +got):\n%s", w.Name, diff)
 			}

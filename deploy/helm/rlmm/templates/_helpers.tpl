@@ -56,6 +56,7 @@ metadata:
   name: {{ $name }}-pods
   labels:
     {{- include "rlmm.labels" . | nindent 4 }}
+    headless: "true"
 spec:
   clusterIP: None
   publishNotReadyAddresses: true
@@ -128,9 +129,9 @@ spec:
               valueFrom: {fieldRef: {fieldPath: metadata.name}}
           ports:
             - {name: http, containerPort: {{ .port }}}
-          # A server answers once it has found the cluster, which may be away.
+          # Until it was ready once: state is built anew, and the cluster may be away.
           startupProbe:
-            httpGet: {path: /healthz, port: http}
+            httpGet: {path: /startupz, port: http}
             periodSeconds: 5
             timeoutSeconds: 5
             failureThreshold: 360
