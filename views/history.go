@@ -25,12 +25,12 @@ func (p *partition) goesOn(ctx context.Context, r table.Record) error {
 	if r.Writer == 0 || r.Writer == p.writer {
 		return nil
 	}
-	if last := p.store.Position().Last; p.following && last.Sum != 0 {
-		sum, found, err := table.SumAt(ctx, p.m.cluster, p.m.cfg.table(), p.number)(last.Offset)
+	if p.following {
+		reset, err := p.store.Position().Last.Compare(table.SumAt(ctx, p.m.cluster, p.m.cfg.table(), p.number))
 		if err != nil {
 			return err
 		}
-		if !found || sum != last.Sum {
+		if reset != store.ResetNone {
 			p.ready.set(false)
 			return errRegrown
 		}
@@ -52,8 +52,8 @@ func (p *partition) askFirst(want *store.Expect) {
 	if last.Sum == 0 || last.Offset >= want.TableEnd {
 		return
 	}
-	sum, found, err := want.SumAt(last.Offset)
-	want.SumAt = func(int64) (uint32, bool, error) { return sum, found, err }
+	sum, fate, err := want.SumAt(last.Offset)
+	want.SumAt = func(int64) (uint32, store.Fate, error) { return sum, fate, err }
 }
 
 // forgetLeader has compareInput look again: it may have looked at what the store held before

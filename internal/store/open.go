@@ -81,10 +81,9 @@ type Expect struct {
 	MaxAge time.Duration
 	// Now is the time to compare with; time.Now when zero.
 	Now time.Time
-	// SumAt returns the sum of the table record that lies at an offset below TableEnd now, 0
-	// for one that rlmm didn't write, and whether there is one. The store's last record is
-	// taken for what it was when nil.
-	SumAt func(offset int64) (sum uint32, found bool, err error)
+	// SumAt tells of the table record at an offset below TableEnd now. The store's last record
+	// is taken for what it was when nil.
+	SumAt func(offset int64) (uint32, Fate, error)
 }
 
 // Open opens the store in the folder, creating it if needed. A store that can't be
@@ -179,24 +178,7 @@ func (s *Store) fits(want Expect) (Reset, error) {
 	case p.Table >= 0 && p.Table < want.TableEnd-1 && want.tooOld(p.Time):
 		return ResetGap, nil
 	}
-	return want.holds(p.Last)
-}
-
-// holds tells whether the table still holds the record.
-func (e Expect) holds(last Mark) (Reset, error) {
-	if last.Sum == 0 || e.SumAt == nil {
-		return ResetNone, nil
-	}
-	sum, found, err := e.SumAt(last.Offset)
-	switch {
-	case err != nil:
-		return ResetNone, fmt.Errorf("the table record at %d: %w", last.Offset, err)
-	case !found:
-		return ResetUnproven, nil
-	case sum != last.Sum:
-		return ResetRegrown, nil
-	}
-	return ResetNone, nil
+	return p.Last.Compare(want.SumAt)
 }
 
 // tooOld is true of a time that is far in the future too: it tells nothing.

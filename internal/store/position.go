@@ -32,6 +32,38 @@ type Mark struct {
 // none is the position of an empty store.
 var none = Position{Table: -1, Applied: -1}
 
+// Fate is what has become of a record of a log.
+type Fate uint8
+
+// The fates of records.
+const (
+	// Kept is of a record that is there; its sum is 0 when rlmm didn't write it.
+	Kept Fate = iota + 1
+	// Compacted is of one that the log has passed over.
+	Compacted
+	// Trimmed is of one before the log's beginning.
+	Trimmed
+)
+
+// Compare compares the mark with the log, of which sumAt tells: [ResetRegrown] for another
+// record there, [ResetUnproven] when compaction took it. From a log that lost its beginning
+// nothing could be built anew, so a store that goes on behind that stays.
+func (m Mark) Compare(sumAt func(offset int64) (uint32, Fate, error)) (Reset, error) {
+	if m.Sum == 0 || sumAt == nil {
+		return ResetNone, nil
+	}
+	sum, fate, err := sumAt(m.Offset)
+	switch {
+	case err != nil:
+		return ResetNone, fmt.Errorf("the table record at %d: %w", m.Offset, err)
+	case fate == Compacted:
+		return ResetUnproven, nil
+	case fate == Kept && sum != m.Sum:
+		return ResetRegrown, nil
+	}
+	return ResetNone, nil
+}
+
 // apply takes in how far a change applies the input.
 func (p *Position) apply(c Change) {
 	if c.Applied > p.Applied || c.Applied == p.Applied && c.Input != 0 {

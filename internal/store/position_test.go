@@ -76,16 +76,17 @@ func TestStoreMustBeOfTheTablesHistory(t *testing.T) {
 	away := errors.New("away")
 	for _, c := range []struct {
 		name  string
-		sumAt func(int64) (uint32, bool, error)
+		sumAt func(int64) (uint32, Fate, error)
 		want  Reset
 		err   error
 	}{
 		{"nobody asks", nil, ResetNone, nil},
-		{"the same record", func(int64) (uint32, bool, error) { return 100, true, nil }, ResetNone, nil},
-		{"another record", func(int64) (uint32, bool, error) { return 101, true, nil }, ResetRegrown, nil},
-		{"a foreign one", func(int64) (uint32, bool, error) { return 0, true, nil }, ResetRegrown, nil},
-		{"none", func(int64) (uint32, bool, error) { return 0, false, nil }, ResetUnproven, nil},
-		{"no answer", func(int64) (uint32, bool, error) { return 0, false, away }, ResetNone, away},
+		{"the same record", func(int64) (uint32, Fate, error) { return 100, Kept, nil }, ResetNone, nil},
+		{"another record", func(int64) (uint32, Fate, error) { return 101, Kept, nil }, ResetRegrown, nil},
+		{"a foreign one", func(int64) (uint32, Fate, error) { return 0, Kept, nil }, ResetRegrown, nil},
+		{"compacted", func(int64) (uint32, Fate, error) { return 0, Compacted, nil }, ResetUnproven, nil},
+		{"trimmed", func(int64) (uint32, Fate, error) { return 0, Trimmed, nil }, ResetNone, nil},
+		{"no answer", func(int64) (uint32, Fate, error) { return 0, 0, away }, ResetNone, away},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir() + "/0"

@@ -11,18 +11,31 @@ import (
 )
 
 // SumAt returns what looks a record of a table's partition up, for [store.Expect].
-func SumAt(ctx context.Context, c *kafka.Cluster, topic string, partition int32) func(int64) (uint32, bool, error) {
-	return func(offset int64) (uint32, bool, error) {
+func SumAt(ctx context.Context, c *kafka.Cluster, topic string, partition int32) func(int64) (uint32, store.Fate, error) {
+	return func(offset int64) (uint32, store.Fate, error) {
 		found, ok, err := c.RecordAt(ctx, topic, partition, offset)
-		if !ok || err != nil {
-			return 0, false, err
+		if err != nil {
+			return 0, 0, err
+		}
+		if !ok {
+			fate, err := fateOf(ctx, c, topic, partition, offset)
+			return 0, fate, err
 		}
 		r, err := Parse(string(found.Key), found.Value, goka.HeadersFromSarama(found.Headers), time.Time{})
 		if err != nil {
-			return 0, true, nil //nolint:nilerr // it isn't one of ours
+			return 0, store.Kept, nil //nolint:nilerr // it isn't one of ours
 		}
-		return r.Sum(), true, nil
+		return r.Sum(), store.Kept, nil
 	}
+}
+
+// fateOf is that of a record which isn't there.
+func fateOf(ctx context.Context, c *kafka.Cluster, topic string, partition int32, offset int64) (store.Fate, error) {
+	start, err := c.StartOffset(ctx, topic, partition)
+	if offset < start {
+		return store.Trimmed, err
+	}
+	return store.Compacted, err
 }
 
 // CheckInput returns a [kafka.TruncatedError] when the metadata topic ends before the last
