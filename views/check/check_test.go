@@ -278,7 +278,7 @@ func TestPlanted(t *testing.T) {
 			want: []string{
 				`row !4: byte 1: kind: a row of kind 1 doesn't belong under the key "!4"`,
 				"row ORDERS/s2: byte 1: kind: needs 1 bytes, 0 are left",
-				"row ORDERS/s3: row version 9 is newer than this reader knows (1)",
+				"row ORDERS/s3: row version 9 is newer than this reader knows (1): the fleet writes for newer releases; upgrade this one",
 				`row nonsense: invalid argument: key: "nonsense" is not a key of the table`,
 			},
 		},
