@@ -1,6 +1,8 @@
 package deploytest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -19,6 +21,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/kubernetes/pkg/apis/apps"
+	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/apis/networking"
+	"k8s.io/kubernetes/pkg/apis/policy"
 	"sigs.k8s.io/yaml"
 )
 
@@ -103,10 +109,13 @@ func template(t *testing.T, values string) (map[string]string, error) {
 	return engine.Engine{Strict: true}.Render(c, all)
 }
 
-// kinds are Kubernetes' own, and those of the Prometheus operator.
+// kinds are Kubernetes' own, those that its API server turns them into, and those of the
+// Prometheus operator.
 var kinds = func() *runtime.Scheme {
 	kinds := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, monitoringv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		scheme.AddToScheme, core.AddToScheme, apps.AddToScheme, networking.AddToScheme, policy.AddToScheme, monitoringv1.AddToScheme,
+	} {
 		if err := add(kinds); err != nil {
 			panic(err)
 		}
@@ -128,6 +137,20 @@ func decode(manifest string) (runtime.Object, error) {
 	return object, yaml.UnmarshalStrict([]byte(manifest), object)
 }
 
+// read reads a manifest and checks it: against its type and, unless it is the Prometheus
+// operator's, against its schema and by what an API server does with it.
+func read(ctx context.Context, manifest string) (runtime.Object, error) {
+	object, err := decode(manifest)
+	if err != nil {
+		return nil, err
+	}
+	kind := object.GetObjectKind().GroupVersionKind()
+	if kind.Group == monitoringv1.SchemeGroupVersion.Group {
+		return object, nil
+	}
+	return object, errors.Join(conforms(manifest, kind), admitted(ctx, object))
+}
+
 // install returns the objects of the rendered chart by kind and name.
 func install(t *testing.T, values string) map[string]runtime.Object {
 	t.Helper()
@@ -141,7 +164,7 @@ func install(t *testing.T, values string) map[string]runtime.Object {
 			if strings.TrimSpace(manifest) == "" || strings.HasSuffix(name, ".tpl") {
 				continue
 			}
-			object, err := decode(manifest)
+			object, err := read(t.Context(), manifest)
 			if err != nil {
 				t.Fatalf("%s: %v\n%s", name, err, manifest)
 			}

@@ -31,13 +31,6 @@ func TestChartLints(t *testing.T) {
 	}
 }
 
-func TestUnknownFieldIsFound(t *testing.T) {
-	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {hostnmae: a}\n"
-	if _, err := decode(pod); err == nil || !strings.Contains(err.Error(), "hostnmae") {
-		t.Errorf("error %v, want one that names the field hostnmae", err)
-	}
-}
-
 func TestObjects(t *testing.T) {
 	base := []string{
 		"ConfigMap/prod-rlmm", "NetworkPolicy/prod-rlmm", "PodDisruptionBudget/prod-rlmm-processor",
