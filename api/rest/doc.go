@@ -22,7 +22,7 @@
 //	GET   /admin/loggers
 //	PUT   /admin/loggers/{name}
 //	GET   /v1/openapi.yaml
-//	GET   /healthz  /readyz  /
+//	GET   /healthz  /readyz[?verbose]  /startupz  /metrics  /
 //
 // The document that [OpenAPI] returns has them all, with every answer; docs/http.md is made
 // from it.

@@ -3,6 +3,7 @@ package rest_test
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -62,7 +63,11 @@ func everything(f *fake) rest.Config {
 				}
 			}
 		},
-		Ready:   func(context.Context) error { return f.err },
+		Ready: func(context.Context) error { return f.err },
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+			_, _ = io.WriteString(w, "rlmm_ready 1\n") // the client is gone when this fails
+		}),
 		Loggers: rest.Loggers{"root": new(slog.LevelVar)}, AllowMutations: true, AllowControl: true, MaxBodyBytes: 4096,
 	}
 }
@@ -75,8 +80,9 @@ func requests() map[string]*http.Request {
 	}
 	const seven = "/v1/metadata-partitions/7"
 	return map[string]*http.Request{
-		"getInfo": get("/"), "getHealth": get("/healthz"), "getReadiness": get("/readyz"), "getDocument": get("/v1/openapi.yaml"),
-		"getStatus": get("/v1/status"), "listMetadataPartitions": get("/v1/metadata-partitions"), "getMetadataPartition": get(seven + "/status"),
+		"getInfo": get("/"), "getHealth": get("/healthz"), "getReadiness": get("/readyz"), "getStartup": get("/startupz"), "getMetrics": get("/metrics"),
+		"getDocument": get("/v1/openapi.yaml"),
+		"getStatus":   get("/v1/status"), "listMetadataPartitions": get("/v1/metadata-partitions"), "getMetadataPartition": get(seven + "/status"),
 		"pause": of("PUT", seven+"/pause", ""), "resume": of("PUT", seven+"/resume", ""),
 		"restart": of("POST", seven+"/restart", ""), "rebuild": of("POST", seven+"/rebuild", ""),
 		"listLoggers": get("/admin/loggers"), "setLogLevel": of("PUT", "/admin/loggers/root", `{"level":"DEBUG"}`),
@@ -94,7 +100,7 @@ func errorsOf(tag, id string) []error {
 	notReady, notAssigned := &api.NotReadyError{MetadataPartition: 7, Assigned: true}, &api.NotReadyError{MetadataPartition: 7}
 	broken := &api.IOError{Op: "read", Err: errors.New("broken")}
 	switch {
-	case id == "getReadiness" || id == "listPartitions" || id == "listRows":
+	case id == "getReadiness" || id == "getStartup" || id == "listPartitions" || id == "listRows":
 		return []error{notReady, broken}
 	case tag == "Queries":
 		return []error{notReady, notAssigned, broken}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path"
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/tieredlog/rlmm/api"
 )
@@ -48,6 +49,8 @@ type Config struct {
 	WorkerID string
 	// Loggers are shown and set under /admin/loggers. Without any there is no such path.
 	Loggers Loggers
+	// Metrics serves GET /metrics. Without one there is no such path.
+	Metrics http.Handler
 	// Info is the answer of GET /; nil is an empty one.
 	Info func() Info
 	// AllowMutations lets POST, PATCH and PUT through; else they are 403.
@@ -69,6 +72,7 @@ type handler struct {
 	mux         *http.ServeMux
 	crossOrigin *http.CrossOriginProtection
 	patterns    []string // of the mux
+	started     atomic.Bool
 }
 
 // NewHandler returns the API's handler. It may be mounted under a prefix with
@@ -91,8 +95,10 @@ func NewHandler(cfg Config) http.Handler {
 func (h *handler) routes() {
 	const partition = "/v1/partitions/{topicId}/{partition}"
 	h.get("/{$}", h.info)
-	h.get("/healthz", h.healthz)
-	h.get("/readyz", h.readyz)
+	h.routeProbes()
+	if h.Metrics != nil {
+		h.route("GET /metrics", h.Metrics.ServeHTTP)
+	}
 	h.route("GET /v1/openapi.yaml", serveDocument)
 	h.routeStatus()
 	h.routeLoggers()

@@ -263,7 +263,8 @@ func TestServerRoutes(t *testing.T) {
 	wants := map[string]string{
 		"/":                 `{"version":"1.2.3","commit":"abc","kafka_cluster_id":"5L6g3nShT-eMCtK--X86sw"}` + "\n",
 		"/healthz?probe=1":  `{"status":"ok"}` + "\n",
-		"/readyz?verbose":   `{"status":"ok"}` + "\n",
+		"/readyz?verbose":   `{"status":"ok","checks":[{"name":"ready","ok":true}]}` + "\n",
+		"/startupz":         `{"status":"ok"}` + "\n",
 		"/v1/partitions":    `{"partitions":[` + shape + `,` + shape + "]}\n",
 		"/v1/partitions?a=": `{"error_code":400,"message":"invalid argument: a: is not a parameter of this path","reason":"invalid_argument","field":"a","detail":"is not a parameter of this path"}` + "\n",
 	}
@@ -282,7 +283,7 @@ func TestPartitionsMayFailOrBeNone(t *testing.T) {
 // A processor has probes and nothing to tell of partitions: no list is no empty list.
 func TestWithoutManagerThereAreOnlyProbes(t *testing.T) {
 	h := newHandler(rest.Config{})
-	for path, want := range map[string]int{"/": 200, "/healthz": 200, "/readyz": 200, "/v1/partitions": 404} {
+	for path, want := range map[string]int{"/": 200, "/healthz": 200, "/readyz": 200, "/startupz": 200, "/metrics": 404, "/v1/partitions": 404} {
 		if got := send(h, "GET", path, "").Code; got != want {
 			t.Errorf("%s: %d, want %d", path, got, want)
 		}

@@ -120,18 +120,6 @@ func (h *handler) info(*http.Request) (any, error) {
 	return h.Info(), nil
 }
 
-func (h *handler) healthz(*http.Request) (any, error) { return health{"ok"}, nil }
-
-func (h *handler) readyz(r *http.Request) (any, error) {
-	if h.Ready == nil {
-		return health{"ok"}, nil
-	}
-	if err := h.Ready(r.Context()); err != nil {
-		return nil, NotReady(err)
-	}
-	return health{"ok"}, nil
-}
-
 // NotReady is the 503 of a server that isn't ready. It lists what the error joins; a join
 // further down is one error.
 func NotReady(err error) *Error {

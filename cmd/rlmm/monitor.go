@@ -79,31 +79,10 @@ func processorEvents(s processor.Stats) metrics.Events {
 	return e
 }
 
-// handler serves the API, and beside it /metrics and the probes that are more than one
-// answer of the API.
+// handler serves the API with these metrics.
 func (m monitor) handler(cfg rest.Config) http.Handler {
-	inner := rest.NewHandler(cfg)
-	return beside{inner, map[string]http.Handler{
-		"/metrics":  promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}),
-		"/startupz": &startupProbe{ready: cfg.Ready, inner: inner},
-		"/readyz":   readinessProbe{cfg, inner},
-	}}
-}
-
-// beside serves some paths to who gets them, and leaves all else to another handler. (A
-// [http.ServeMux] would redirect paths that the API refuses.)
-type beside struct {
-	http.Handler
-	paths map[string]http.Handler
-}
-
-// ServeHTTP implements [http.Handler].
-func (b beside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h, ok := b.paths[r.URL.Path]; ok && r.Method == http.MethodGet {
-		h.ServeHTTP(w, r)
-		return
-	}
-	b.Handler.ServeHTTP(w, r)
+	cfg.Metrics = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return rest.NewHandler(cfg)
 }
 
 // serverInfo is the answer of GET /, with the cluster's id once it is known.
