@@ -23,7 +23,7 @@ func newEpochs() *cobra.Command {
 			"highest offset: HIGHEST as the contract has it, the end of a finished segment, and BOUNDED",
 			"by the epoch as Kafka's manager has it, which never goes down when segments are deleted.", sourceHelp),
 		Example: "  rlmm epochs orders-0 --bootstrap localhost:9092",
-		Args:    usage(cobra.ExactArgs(1)),
+		Args:    usage(exactly(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			selected, err := source.ParsePartition(args[0])
 			if err != nil {

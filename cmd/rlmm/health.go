@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tieredlog/rlmm/api"
 )
 
 func newHealth() *cobra.Command {
@@ -15,9 +17,9 @@ func newHealth() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "health URL",
 		Short:       "Ask a running server or processor whether it is well",
-		Long:        "Get the URL and exit with 0 when the answer is 200, else with 1. For images without curl. Of\nthe configuration it minds http.client.*, for https.",
+		Long:        "Get the URL and exit with 0 when the answer is 200, with 4 when it is 503, else with 1. For\nimages without curl. Of the configuration it minds http.client.*, for https.",
 		Example:     "  rlmm health http://127.0.0.1:8083/readyz",
-		Args:        usage(cobra.ExactArgs(1)),
+		Args:        usage(exactly(1)),
 		Annotations: map[string]string{takesSettings: ""},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
@@ -46,8 +48,11 @@ func health(ctx context.Context, client *http.Client, url string, out io.Writer)
 	if _, err := io.Copy(out, io.LimitReader(resp.Body, 1<<20)); err != nil {
 		return err
 	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, resp.Status)
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusServiceUnavailable:
+		return fmt.Errorf("%s: %s: %w", url, resp.Status, api.ErrNotReady)
 	}
-	return nil
+	return fmt.Errorf("%s: %s", url, resp.Status)
 }

@@ -35,7 +35,7 @@ func newImport() *cobra.Command {
 			"given: events of what it already knows are rejected. When it is cut short, start anew with",
 			"an empty topic."),
 		Example: lines("  rlmm import state.jsonl --bootstrap other:9092", "  rlmm import state.jsonl --bootstrap other:9092 --execute"),
-		Args:    usage(cobra.ExactArgs(1)),
+		Args:    usage(exactly(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return importState(cmd, f, args[0]) },
 	}
 	f.cluster.add(cmd)

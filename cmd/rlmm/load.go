@@ -22,7 +22,7 @@ func newLoad() *cobra.Command {
 			"The topic must exist. A recording is of one topic's whole history: to load it twice, or",
 			"into a topic in use, gives events that the fleet rejects."),
 		Example: "  rlmm load recording.jsonl --bootstrap localhost:9092",
-		Args:    usage(cobra.ExactArgs(1)),
+		Args:    usage(exactly(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return load(cmd, f, args[0])
 		},

@@ -36,7 +36,7 @@ func newLocate() *cobra.Command {
 			"other_epoch, before_first, after_last, gap, none_so_late. The exit code is 1 then.", sourceHelp),
 		Example: lines("  rlmm locate orders-0 --offset 4711 --bootstrap localhost:9092",
 			"  rlmm locate orders-0 --timestamp 2026-11-30T12:00:00Z --server http://127.0.0.1:8083"),
-		Args: usage(cobra.ExactArgs(1)),
+		Args: usage(exactly(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			query, selected, err := f.parse(cmd, args[0])
 			if err != nil {

@@ -3,10 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tieredlog/rlmm/api/rest"
 )
 
 // patience is how long a test waits for what must come.
@@ -131,17 +135,35 @@ func TestUsageErrorsExitWith2AndNameTheFault(t *testing.T) {
 		{"serve -b h:1 --assign 1,x", "1,x"},
 		{"serve -b h:1 --assign -3", "-3"},
 		{"serve -b h:1 --highest-offset-bounds all", "all"},
-		{"load", "arg"},
+		{"load", "load FILE"},
 		{"load f", "--bootstrap"},
 		{"decode --partitions 0", "--partitions"},
 		{"reset", "--bootstrap"},
-		{"health", "arg"},
-		{"nothing", "nothing"},
+		{"health", "health URL"},
+		{"locate -b h:1", "locate TOPIC-P"},
+		{"locate a-0 b-0 -b h:1", "2 arguments in place of 1"},
+		{"nothing", "rlmm --help"},
+		{"segmnets", "did you mean segments"},
+		{"partition", "did you mean partitions or partition-for?"},
 	} {
 		got := execute(t, "", strings.Fields(c.args)...)
 		if got.code != exitUsage || !strings.Contains(got.err, c.want) || got.out != "" {
 			t.Errorf("rlmm %s: exit %d, out %q, err %q; want exit 2 and %q on stderr", c.args, got.code, got.out, got.err, c.want)
 		}
+	}
+}
+
+// A server that isn't ready is told apart from one that isn't there.
+func TestHealthTellsWhatIsWrong(t *testing.T) {
+	server := httptest.NewServer(rest.NewHandler(rest.Config{Ready: func(context.Context) error { return errors.New("not yet") }}))
+	defer server.Close()
+	for path, want := range map[string]int{"/healthz": 0, "/readyz": exitNotReady, "/nothing": exitFailure} {
+		if got := execute(t, "", "health", server.URL+path); got.code != want {
+			t.Errorf("%s: %+v, want exit code %d", path, got, want)
+		}
+	}
+	if got := execute(t, "", "health", "http://127.0.0.1:1/healthz"); got.code != exitFailure {
+		t.Errorf("nobody there: %+v", got)
 	}
 }
 

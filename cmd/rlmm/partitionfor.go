@@ -24,7 +24,7 @@ func newPartitionFor() *cobra.Command {
 			"--bootstrap from the topic."),
 		Example: lines("  rlmm partition-for UpZHhnEzQuGqT8T9QFvE9w:0 --partitions 50",
 			"  rlmm partition-for UpZHhnEzQuGqT8T9QFvE9w:0 --bootstrap localhost:9092"),
-		Args: usage(cobra.ExactArgs(1)),
+		Args: usage(exactly(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tip, err := parseTopicIDPartition(args[0])
 			if err != nil {

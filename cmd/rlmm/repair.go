@@ -48,7 +48,7 @@ func newRepair() *cobra.Command {
 			"1 failure, 2 usage."),
 		Example: lines("  rlmm orphans --bootstrap localhost:9092 --deleted-topics --plan >plan.jsonl",
 			"  rlmm repair plan.jsonl --bootstrap localhost:9092", "  rlmm repair plan.jsonl --bootstrap localhost:9092 --execute"),
-		Args: usage(cobra.ExactArgs(1)),
+		Args: usage(exactly(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return repairState(cmd, f, args[0]) },
 	}
 	f.cluster.add(cmd)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 
@@ -16,11 +17,13 @@ the topic __remote_log_metadata into a table, and servers answer from it.
 
 Try it without a cluster: rlmm dev`,
 		Version:           buildVersion().String(),
-		Args:              usage(cobra.NoArgs), // a verb that isn't there
+		Args:              usage(aVerb),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return configure(cmd) },
 		SilenceErrors:     true,
 		SilenceUsage:      true,
+
+		SuggestionsMinimumDistance: 2, // at most so many letters apart
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
@@ -57,6 +60,28 @@ func leveledLogger(cmd *cobra.Command) (*slog.Logger, *slog.LevelVar) {
 
 // levels are the values of log.level.
 var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+
+// aVerb tells of a verb that isn't there, and which one may be meant.
+func aVerb(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("unknown command %q", args[0])
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
+	}
+	return fmt.Errorf("%w; rlmm --help lists them", err)
+}
+
+// exactly takes n arguments, and says which when there are others.
+func exactly(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return fmt.Errorf("%d arguments in place of %d: rlmm %s", len(args), n, cmd.Use)
+		}
+		return nil
+	}
+}
 
 // usage makes a wrong number of arguments a usage error.
 func usage(args cobra.PositionalArgs) cobra.PositionalArgs {

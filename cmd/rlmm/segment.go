@@ -22,7 +22,7 @@ func newSegment() *cobra.Command {
 			"deleted, or whose deletion began without it being added, is shown too. With -o json the",
 			"row comes first and an event a line behind it, with its outcome.", sourceHelp),
 		Example: "  rlmm segment JOw6TysnTbyDuWAbi74FZQ --bootstrap localhost:9092",
-		Args:    usage(cobra.ExactArgs(1)),
+		Args:    usage(exactly(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := api.ParseUUID(args[0])
 			if err != nil {

@@ -32,7 +32,7 @@ func newSegments() *cobra.Command {
 			"keep the segments that hold an offset between them, both inclusive.", sourceHelp),
 		Example: lines("  rlmm segments orders-0 --bootstrap localhost:9092 --from 1000 --to 1999",
 			"  rlmm segments orders --server http://127.0.0.1:8083 --state COPY_SEGMENT_STARTED -o json"),
-		Args: usage(cobra.ExactArgs(1)),
+		Args: usage(exactly(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			filter.hasEpoch = cmd.Flags().Changed("epoch")
 			if err := errors.Join(o.validate(), filter.validate()); err != nil {
