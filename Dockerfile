@@ -7,7 +7,8 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=
-RUN make build VERSION="$VERSION"
+ARG COMMIT=
+RUN make build VERSION="$VERSION" COMMIT="$COMMIT"
 # A new volume takes the owner of the folder that it is mounted on.
 RUN mkdir /data
 

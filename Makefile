@@ -13,10 +13,12 @@ GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 GOVULNCHECK := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
 CYCLONEDX := $(TOOLS)/cyclonedx-gomod-$(CYCLONEDX_VERSION)/cyclonedx-gomod
 
-# What the binary calls itself. Left empty outside a git clone; the binary then falls back on
+# What the binary calls itself, and what it was built of. Left empty outside a git clone; the binary then falls back on
 # what the Go toolchain recorded in it.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-export VERSION
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
+export VERSION COMMIT
+STAMP := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 # How long `make fuzz` gives each target.
 FUZZTIME ?= 30s
@@ -28,7 +30,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 build: ## build bin/rlmm
-	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/rlmm ./cmd/rlmm
+	go build -trimpath -ldflags "$(STAMP)" -o bin/rlmm ./cmd/rlmm
 
 # For each platform: the binary and its bill of materials.
 RELEASES := linux-amd64 linux-arm64
@@ -37,7 +39,7 @@ release: $(RELEASES:%=dist/rlmm-%) $(RELEASES:%=dist/rlmm-%.cdx.json) ## build t
 
 .PHONY: $(RELEASES:%=dist/rlmm-%)
 $(RELEASES:%=dist/rlmm-%): dist/rlmm-linux-%:
-	CGO_ENABLED=0 GOOS=linux GOARCH=$* go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/rlmm
+	CGO_ENABLED=0 GOOS=linux GOARCH=$* go build -trimpath -ldflags "-s -w $(STAMP)" -o $@ ./cmd/rlmm
 
 # Of the sources for that platform: they know the licences, which a binary doesn't.
 dist/rlmm-linux-%.cdx.json: dist/rlmm-linux-% $(CYCLONEDX)

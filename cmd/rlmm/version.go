@@ -8,20 +8,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is stamped by the build; else the Go toolchain's own record is used.
-var version string
+// version and commit are stamped by the build; else the Go toolchain's own record is used.
+var version, commit string
 
 type buildInfo struct{ version, commit, goVersion string }
 
 func buildVersion() buildInfo {
-	b := buildInfo{version: version}
+	b := buildInfo{version: version, commit: commit}
 	info, ok := debug.ReadBuildInfo()
 	if ok {
 		b.goVersion = info.GoVersion
 		b.version = cmp.Or(b.version, info.Main.Version)
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
-				b.commit = s.Value
+				b.commit = cmp.Or(b.commit, s.Value)
 			}
 		}
 	}

@@ -61,6 +61,30 @@ func TestToolVersionsInOnePlace(t *testing.T) {
 	}
 }
 
+// Every binary is stamped with its version and its commit: of the image's sources, which have
+// no git folder, nothing else tells them.
+func TestBuildsAreStamped(t *testing.T) {
+	makefile := read(t, "Makefile")
+	if stamps := groups(`-ldflags "(?:-s -w )?(\S+)"`, makefile); !slices.Equal(stamps, []string{"$(STAMP)", "$(STAMP)"}) {
+		t.Errorf("Makefile: builds with %q, want each with $(STAMP)", stamps)
+	}
+	for _, name := range []string{"VERSION", "COMMIT"} {
+		for file, line := range map[string]string{
+			"Makefile":           "-X main." + strings.ToLower(name) + "=$(" + name + ")",
+			"Dockerfile":         "\nARG " + name + "=\n",
+			"docker-compose.yml": "\n      " + name + ": ${" + name + ":-}\n",
+			"docs/deployment.md": "--build-arg " + name + "=",
+		} {
+			if !strings.Contains(read(t, file), line) {
+				t.Errorf("%s: no %q", file, line)
+			}
+		}
+		if !strings.Contains(read(t, "Dockerfile"), name+`="$`+name+`"`) {
+			t.Errorf("Dockerfile: make build isn't given %s", name)
+		}
+	}
+}
+
 // The image and the public CI build with the Go release that go.mod asks for.
 func TestOneGoVersion(t *testing.T) {
 	const release = `(\d+\.\d+)`
