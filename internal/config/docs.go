@@ -22,7 +22,8 @@ The file is a properties file as Kafka's clients take it; where Kafka has a name
     sasl.jaas.config.file=/etc/rlmm/sasl.jaas.config
     data.dir=/var/lib/rlmm
 
-- **Environment.** Capitals, ` + "`_`" + ` for ` + "`.`" + `, ` + "`RLMM_`" + ` before: ` + "`RLMM_BOOTSTRAP_SERVERS`" + `. An empty variable is as none.
+- **Environment.** Capitals, ` + "`_`" + ` for ` + "`.`" + `, ` + "`RLMM_`" + ` before: ` + "`RLMM_BOOTSTRAP_SERVERS`" + `. An empty variable is as none. One that is
+  near a key's name is an error; others with the prefix belong to others, and are passed over.
 - **Secrets and certificates from files.** A key marked † may be given as ` + "`KEY.file`" + `, a file that holds the value. It is read
   again for each connection, of HTTP's tokens for each request, as are trust stores and key stores: they rotate without a
   restart. The layout of a Strimzi user's secret fits: ` + "`sasl.jaas.config`, `user.crt`, `user.key`, `ca.crt`." + `
