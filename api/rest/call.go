@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -122,10 +123,23 @@ func readRefusal(response *http.Response) *Error {
 
 // typed is the error that a refusal stands for.
 func (to call) typed(refusal *Error) error {
-	if err := refusal.contractError(); err != nil {
-		return err
+	err := refusal.contractError()
+	switch {
+	case err == nil:
+		return to.failed(refusal)
+	case len(refusal.Errors) > 0:
+		return fmt.Errorf("%w: %w", err, to.each(refusal))
 	}
-	return to.failed(refusal)
+	return err
+}
+
+// each joins what a refusal lists.
+func (to call) each(refusal *Error) error {
+	all := make([]error, len(refusal.Errors))
+	for i, one := range refusal.Errors {
+		all[i] = to.typed(one)
+	}
+	return errors.Join(all...)
 }
 
 // harmless are the refusals, beside the contract's, of a server that has done nothing.

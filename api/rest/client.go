@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -134,9 +133,5 @@ func (c *Client) Ready(ctx context.Context) error {
 	if len(refusal.Errors) == 0 {
 		return to.typed(refusal)
 	}
-	all := make([]error, len(refusal.Errors))
-	for i, one := range refusal.Errors {
-		all[i] = to.typed(one)
-	}
-	return errors.Join(all...)
+	return to.each(refusal)
 }

@@ -261,6 +261,20 @@ func TestClientReady(t *testing.T) {
 	diff(t, "not ready", *got, *catchingUp)
 }
 
+// A server that isn't connected yet says why to whatever it is asked.
+func TestClientTellsWhyAServerIsNotReady(t *testing.T) {
+	c := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		rest.WriteError(w, rest.NotReady(errors.New("no broker answers")))
+	}))
+	_, reading := c.Partitions(t.Context())
+	_, writing := c.PutRemotePartitionDeleteMetadata(t.Context(), api.RemotePartitionDeleteMetadata{TopicIdPartition: named})
+	for _, err := range []error{reading, writing} {
+		if !errors.Is(err, api.ErrNotReady) || errors.Is(err, api.ErrUnacknowledged) || !strings.Contains(err.Error(), "no broker answers") {
+			t.Errorf("got %v, want that it isn't ready, and why", err)
+		}
+	}
+}
+
 func TestClientPartitions(t *testing.T) {
 	want := []rest.Partition{{TopicID: topicID, Topic: "orders", Partition: 3, MetadataPartition: 7, Segments: 2, Bytes: 99}}
 	c := connect(t, newHandler(rest.Config{Manager: full(), Partitions: func(context.Context) ([]rest.Partition, error) { return want, nil }}))
