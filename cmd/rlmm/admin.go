@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/pprof"
 
 	"github.com/tieredlog/rlmm/api/rest"
+	"github.com/tieredlog/rlmm/internal/config"
 )
 
 // startAdmin serves profiles on a loopback address, and returns what waits for its end after
@@ -17,8 +17,9 @@ func startAdmin(ctx context.Context, addr string, log *slog.Logger) (wait func()
 	if addr == "" {
 		return func() {}, nil
 	}
-	if err := checkLoopback(addr); err != nil {
-		return nil, &usageError{err}
+	// Profiles have what is in memory.
+	if err := config.CheckLoopback(addr); err != nil {
+		return nil, &usageError{fmt.Errorf("--admin: %w", err)}
 	}
 	l, err := listen(ctx, addr)
 	if err != nil {
@@ -34,18 +35,6 @@ func startAdmin(ctx context.Context, addr string, log *slog.Logger) (wait func()
 		}
 	}()
 	return func() { <-ended }, nil
-}
-
-// checkLoopback refuses addresses that others can reach: profiles have what is in memory.
-func checkLoopback(addr string) error {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("--admin: %w", err)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("--admin: %s is not on loopback", addr)
-	}
-	return nil
 }
 
 func profiles() http.Handler {

@@ -8,13 +8,13 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tieredlog/rlmm/api/rest"
 	"github.com/tieredlog/rlmm/internal/backoff"
+	"github.com/tieredlog/rlmm/internal/config"
 	"github.com/tieredlog/rlmm/internal/doctor"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/metrics"
@@ -163,16 +163,12 @@ func parseBounds(s string) (views.Bounds, error) {
 
 // parseAssign returns how to choose among a number of partitions.
 func parseAssign(s string) (func(int32) ([]int32, error), error) {
-	if s == "all" {
+	chosen, err := config.ParsePartitions(s)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--assign: %w", err)
+	case chosen == nil:
 		return allPartitions, nil
-	}
-	var chosen []int32
-	for part := range strings.SplitSeq(s, ",") {
-		n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 32)
-		if err != nil || n < 0 {
-			return nil, fmt.Errorf("--assign: %q is neither all nor numbers like 0,3,7", s)
-		}
-		chosen = append(chosen, int32(n))
 	}
 	return func(int32) ([]int32, error) { return chosen, nil }, nil
 }

@@ -123,9 +123,9 @@ func httpKeys() []Key {
 		Key{Name: "http.read.principals", Kind: List, Default: "*", Doc: "Common names of the client certificates that may read; * is all that are trusted. Needs a trust store."},
 		Key{Name: "http.mutate.principals", Kind: List, Doc: "Common names of the client certificates that may mutate, and read."},
 		Key{Name: "http.control.principals", Kind: List, Doc: "Common names of the client certificates that may control, and read."},
-		Key{Name: "http.admin.address", Kind: Address, Flag: "admin", Doc: "Where /debug/pprof is served, on loopback only; nowhere by default."},
+		Key{Name: "http.admin.address", Kind: Loopback, Flag: "admin", Doc: "Where /debug/pprof is served; nowhere by default."},
 		Key{Name: "metrics.partitions", Kind: Bool, Default: "false", Flag: "metrics-partitions", Doc: "Whether metrics are shown of each metadata partition, under the label partition."},
-		Key{Name: "assign", Default: "all", Flag: "assign", Doc: "Metadata partitions that a server views: all, or numbers like 0,3,7."},
+		Key{Name: "assign", Kind: Partitions, Default: "all", Flag: "assign", Doc: "Metadata partitions that a server views."},
 	)
 }
 

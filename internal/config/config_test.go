@@ -138,6 +138,8 @@ func TestAllFaultsAtOnceWithWhereAndTheNearestKey(t *testing.T) {
 		"sasl.jaas.config.file=/x",
 		`client.id=\uZZZZ`,
 		"sasl.kerberos.service.name=kafka",
+		"http.admin.address=0.0.0.0:6060",
+		"assign=1,x",
 	}, "\n"))
 	_, err := Load(Options{
 		File: path, Environ: []string{"RLMM_BOOTSTRAP_SERVER=h:1", "RLMM_PORT=tcp://10.0.0.1:80", "RLMM_SESSION_TIMEOUT_MS=0", "RLMM_SERVICE_HOST=x"},
@@ -167,13 +169,15 @@ func TestAllFaultsAtOnceWithWhereAndTheNearestKey(t *testing.T) {
 		"FILE:13: remote.log.metadata.topic.num.partitions: must be 1 or more, not 0",
 		"FILE:14: ssl.keystore.key: must not be empty",
 		"FILE:18: sasl.kerberos.service.name: unknown key",
+		`FILE:19: http.admin.address: "0.0.0.0:6060" is not on loopback`,
+		`FILE:20: assign: "1,x" is neither all nor numbers like 0,3,7`,
 		"FILE:15: sasl.jaas.config: is given both itself and as sasl.jaas.config.file",
 	}
 	order := cmpopts.SortSlices(strings.Compare)
 	if diff := cmp.Diff(want, got, order); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !strings.Contains(err.Error(), "has 16 faults") || strings.Contains(err.Error(), "hunter2") {
+	if !strings.Contains(err.Error(), "has 18 faults") || strings.Contains(err.Error(), "hunter2") {
 		t.Error(err)
 	}
 }

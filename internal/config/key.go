@@ -8,6 +8,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -30,6 +31,9 @@ const (
 	PEM     Kind = "PEM"
 	Secret  Kind = "secret"
 	Address Kind = "host:port"
+
+	Loopback   Kind = "host:port on loopback"
+	Partitions Kind = "all, or numbers like 0,3,7"
 )
 
 // Group is a part of the configuration.
@@ -111,6 +115,11 @@ func (k Key) check(value string) string {
 		return checkHosts(value)
 	case Address:
 		return checkAddress(value)
+	case Loopback:
+		return text(CheckLoopback(value))
+	case Partitions:
+		_, err := ParsePartitions(value)
+		return text(err)
 	}
 	return ""
 }
@@ -160,6 +169,42 @@ func checkAddress(value string) string {
 		return fmt.Sprintf("%q is no host:port", value)
 	}
 	return ""
+}
+
+// CheckLoopback refuses a value of [Loopback] that others can reach, or that is no address.
+func CheckLoopback(addr string) error {
+	if fault := checkAddress(addr); fault != "" {
+		return errors.New(fault)
+	}
+	host, _, _ := net.SplitHostPort(addr) // checkAddress minds it
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("%q is not on loopback", addr)
+	}
+	return nil
+}
+
+// ParsePartitions reads a value of [Partitions]: the numbers as they are given, nil for
+// all.
+func ParsePartitions(value string) ([]int32, error) {
+	if value == "all" {
+		return nil, nil
+	}
+	var numbers []int32
+	for part := range strings.SplitSeq(value, ",") {
+		n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 32)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("%q is neither all nor numbers like 0,3,7", value)
+		}
+		numbers = append(numbers, int32(n))
+	}
+	return numbers, nil
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 func checkPort(port string) string {
