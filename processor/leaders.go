@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/store"
 	"github.com/tieredlog/rlmm/internal/table"
 )
 
@@ -33,7 +34,7 @@ func (i *instance) verifyLeaders(ctx context.Context, told []kafka.Topic, dials 
 		st := i.stores[p]
 		i.mu.Unlock()
 		if known && before != now && st != nil {
-			if err := table.CheckInput(ctx, i.cluster, i.cfg.MetadataTopic, p, st.Committed()); err != nil {
+			if err := i.compareInput(ctx, p, st.Store); err != nil {
 				return err
 			}
 		}
@@ -42,6 +43,16 @@ func (i *instance) verifyLeaders(ctx context.Context, told []kafka.Topic, dials 
 		i.mu.Unlock()
 	}
 	return nil
+}
+
+// compareInput compares all whose answers are in the table or wait to be sent: the log may
+// have lost what was read from the leader before.
+func (i *instance) compareInput(ctx context.Context, p int32, st *store.Store) error {
+	pending, committed := st.Pending(), st.Committed() // in this order: none is left out
+	if err := table.CheckInput(ctx, i.cluster, i.cfg.MetadataTopic, p, committed); err != nil {
+		return err
+	}
+	return table.CheckPending(ctx, i.cluster, i.cfg.MetadataTopic, p, pending)
 }
 
 // epochOf is a partition's leader epoch by the broker that knows most of it, its leader.

@@ -4,6 +4,11 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/rlmmtest"
@@ -119,5 +124,45 @@ func stop(t *testing.T, p *rlmmtest.Processor) {
 	t.Helper()
 	if err := p.Stop(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// endsAt has the broker say that a topic ends at the offset, which has one partition.
+func endsAt(c *rlmmtest.Cluster, topic string, end int64) {
+	c.ControlKey(int16(kmsg.ListOffsets), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		req := r.(*kmsg.ListOffsetsRequest) //nolint:forcetypeassert // of its key
+		if len(req.Topics) != 1 || req.Topics[0].Topic != topic || req.Topics[0].Partitions[0].Timestamp != sarama.OffsetNewest {
+			return nil, nil, false
+		}
+		resp := req.ResponseKind().(*kmsg.ListOffsetsResponse) //nolint:forcetypeassert // of its request
+		of, part := kmsg.NewListOffsetsResponseTopic(), kmsg.NewListOffsetsResponseTopicPartition()
+		part.Offset = end
+		of.Topic, of.Partitions = topic, append(of.Partitions, part)
+		resp.Topics = append(resp.Topics, of)
+		return resp, nil, true
+	})
+}
+
+// The metadata topic loses its end with its leader, and the table takes no answers
+// meanwhile. The answer to a record that is nowhere any more waits until it does.
+func TestAnswerToALostRecordIsNotWritten(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 1)
+	p := c.RunProcessor()
+	tip := c.PartitionOn(0, 0)
+	c.PublishEvents(rlmmtest.Segment(tip, 1, 0, 9))
+	c.WaitApplied()
+	refused := c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: rlmmtest.Table, Count: -1, Err: kerr.NotEnoughReplicas})
+	c.PublishEvents(rlmmtest.Segment(tip, 2, 10, 19))
+	c.WaitFor("the answer is refused", func() bool { return refused.Hits() > 0 })
+	endsAt(c, rlmmtest.MetadataTopic, 1)
+	if err := c.MoveTopicPartition(rlmmtest.MetadataTopic, 0, c.PartitionInfo(rlmmtest.MetadataTopic, 0).Leader); err != nil {
+		t.Fatal(err)
+	}
+	refused.Remove()
+	_ = wantGivenUp(t, c, p, "ends at 1, but 1 is applied", "rlmm reset")
+	if answers := c.Answers(0); len(answers) != 1 {
+		t.Errorf("%d answers", len(answers))
 	}
 }

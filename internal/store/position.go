@@ -80,6 +80,19 @@ func (p *Position) mark(offset int64, changes ...Change) {
 	}
 }
 
+// Pending are the input records that are applied in memory but not on disk, in order, as
+// far as their sums are known.
+func (s *Store) Pending() (marks []Mark) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, c := range s.queue {
+		if c.Input != 0 && c.Applied > s.committed.Applied {
+			marks = append(marks, Mark{c.Applied, c.Input})
+		}
+	}
+	return marks
+}
+
 // positionSize is that of a position on disk.
 const positionSize = 40
 
