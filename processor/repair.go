@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tieredlog/rlmm/codec"
+	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/table"
 	"github.com/tieredlog/rlmm/processor/fold"
 )
@@ -60,35 +61,30 @@ func await(ctx context.Context, acks <-chan error, n int) error {
 type lostRowsError struct {
 	topic     string
 	partition int32
-	start     int64
 	keys      []string
 }
 
 // Error names the remedy.
 func (e lostRowsError) Error() string {
-	return fmt.Sprintf("others have written to the rows %v of the table, and %s/%d, which begins at %d, doesn't tell them any more: start the processor that has them in its data folder; `rlmm reset` clears table and group and goes on with what is left",
-		e.keys, e.topic, e.partition, e.start)
+	return fmt.Sprintf("others have written to the rows %v of the table, and %s/%d, of which retention or compaction took records, doesn't tell them any more: start the processor that has them in its data folder; `rlmm reset` clears table and group and goes on with what is left",
+		e.keys, e.topic, e.partition)
 }
 
 // Unhealable marks the error.
 func (lostRowsError) Unhealable() {}
 
-// rowsOf returns the values of rows, nil for none, from the input. When that has lost its
-// beginning they are taken from a store that has read the table without a gap, else it is
-// a lostRowsError.
+// rowsOf returns the values of rows, nil for none, from the input. When records of that are
+// gone they are taken from a store that has read the table without a gap, else it is a
+// lostRowsError.
 func (i *instance) rowsOf(ctx context.Context, p int32, st *recovering, keys []string, applied int64) (map[string][]byte, error) {
-	rows, err := i.refold(ctx, p, keys, applied)
-	if err != nil {
-		return nil, err
-	}
-	start, err := i.cluster.StartOffset(ctx, i.cfg.MetadataTopic, p) // after it was read
-	if err != nil || start == 0 {
+	rows, complete, err := i.refold(ctx, p, keys, applied)
+	if err != nil || complete {
 		return rows, err
 	}
 	if st.gap {
-		return nil, lostRowsError{i.cfg.MetadataTopic, p, start, keys}
+		return nil, lostRowsError{i.cfg.MetadataTopic, p, keys}
 	}
-	i.log.Warn("the input has lost its beginning, taking the rows from the local store", "partition", p, "start", start)
+	i.log.Warn("the input lacks records, taking the rows from the local store", "partition", p)
 	for _, key := range keys {
 		if rows[key], err = st.Get(key); err != nil {
 			return nil, err
@@ -97,29 +93,42 @@ func (i *instance) rowsOf(ctx context.Context, p int32, st *recovering, keys []s
 	return rows, nil
 }
 
-// refold folds the input up to the offset for the keys alone.
-func (i *instance) refold(ctx context.Context, p int32, keys []string, applied int64) (map[string][]byte, error) {
+// refold folds the input up to the offset for the keys alone, and tells whether all of it
+// was still there: retention takes its beginning, compaction records between others.
+func (i *instance) refold(ctx context.Context, p int32, keys []string, applied int64) (values map[string][]byte, complete bool, err error) {
 	rows, values := make(map[string]*codec.Row, len(keys)), make(map[string][]byte, len(keys))
 	for _, key := range keys {
 		values[key] = nil
 	}
-	keyOf := keyer{i.cfg.MetadataTopic, i.partitions}.key
-	for r, err := range i.cluster.Records(ctx, i.cfg.MetadataTopic, p, 0, applied+1) {
+	var seen int64
+	for r, err := range i.cluster.All(ctx, i.cfg.MetadataTopic, p, 0, applied+1) {
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		key := keyOf(p, r.Value)
-		if _, wanted := values[key]; !wanted {
+		seen++
+		if r.Control {
 			continue
 		}
-		event, err := codec.DecodeRecord(r.Value)
-		if err != nil {
-			return nil, err
-		}
-		next, _ := fold.Fold(rows[key], event, r.Offset)
-		if value := i.rowBytes(next); len(value) <= i.limits.table-rowOverhead {
-			rows[key], values[key] = next, value
+		if err := i.refoldRecord(rows, values, r); err != nil {
+			return nil, false, err
 		}
 	}
-	return values, nil
+	return values, seen == applied+1, nil
+}
+
+// refoldRecord folds a record of the input when values has its row.
+func (i *instance) refoldRecord(rows map[string]*codec.Row, values map[string][]byte, r kafka.Record) error {
+	key := keyer{i.cfg.MetadataTopic, i.partitions}.key(r.Partition, r.Value)
+	if _, wanted := values[key]; !wanted {
+		return nil
+	}
+	event, err := codec.DecodeRecord(r.Value)
+	if err != nil {
+		return err
+	}
+	next, _ := fold.Fold(rows[key], event, r.Offset)
+	if value := i.rowBytes(next); len(value) <= i.limits.table-rowOverhead {
+		rows[key], values[key] = next, value
+	}
+	return nil
 }

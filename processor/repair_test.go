@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/kafka"
 	"github.com/tieredlog/rlmm/internal/rlmmtest"
@@ -49,9 +50,11 @@ func TestRowsThatOthersWroteTo(t *testing.T) {
 		name     string
 		store    bool
 		headless bool
+		control  bool
 	}{
 		{name: "the same owner", store: true},
 		{name: "another owner, without a store"},
+		{name: "another owner, of an input with control records", control: true},
 		{name: "the same owner, of an input without its head", store: true, headless: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,6 +62,9 @@ func TestRowsThatOthersWroteTo(t *testing.T) {
 			c := rlmmtest.NewCluster(t, 1)
 			c.KeepTableHead()
 			p := c.RunProcessor()
+			if tt.control {
+				c.PublishInTransaction(rlmmtest.Raw(0, nil))
+			}
 			publishLives(c, 0, 3)
 			c.WaitApplied()
 			rows := c.Rows()
@@ -106,6 +112,42 @@ func TestRowsThatNothingTells(t *testing.T) {
 	c.Compact()
 	if err := c.DeleteRecords(rlmmtest.MetadataTopic, 0, 1); err != nil {
 		t.Fatal(err)
+	}
+	err := c.StartProcessor().Wait(c.Context())
+	if err == nil || kafka.CanHeal(err) || !strings.Contains(err.Error(), "rlmm reset") {
+		t.Errorf("without a store: %v", err)
+	}
+	c.RunProcessor(rlmmtest.InFolder(p.DataDir))
+	wantRepaired(t, c, rows)
+}
+
+// Compaction takes records of an input with keys (KIP-1266) and leaves its beginning where
+// it is. What is left doesn't tell the rows: an owner that can't know them doesn't judge
+// events by it.
+func TestRowsThatACompactedInputDoesNotTell(t *testing.T) {
+	t.Parallel()
+	c := rlmmtest.NewCluster(t, 1)
+	c.KeepTableHead()
+	p := c.RunProcessor()
+	c.AlterTopic(rlmmtest.MetadataTopic, "cleanup.policy", "compact")
+	tip := c.PartitionOn(0, 0)
+	s := rlmmtest.Segment(tip, 1, 0, 9)
+	for _, record := range c.Records(rlmmtest.Segment(tip, 2, 10, 19), s, rlmmtest.Update(s, api.CopySegmentFinished), rlmmtest.Segment(tip, 3, 20, 29)) {
+		event, err := codec.DecodeRecord(record.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.PublishTo(&kgo.Record{Topic: rlmmtest.MetadataTopic, Key: []byte(codec.EventKey(event)), Value: record.Value})
+	}
+	c.WaitApplied()
+	rows := c.Rows()
+	if err := p.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(c)
+	c.Compact()
+	if start, n := c.PartitionInfo(rlmmtest.MetadataTopic, 0).LogStartOffset, len(c.Read(rlmmtest.MetadataTopic, 0)); start != 0 || n != 3 {
+		t.Fatalf("the input begins at %d and has %d records", start, n)
 	}
 	err := c.StartProcessor().Wait(c.Context())
 	if err == nil || kafka.CanHeal(err) || !strings.Contains(err.Error(), "rlmm reset") {

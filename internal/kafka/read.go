@@ -23,17 +23,36 @@ type Record struct {
 	Key     []byte
 	Time    time.Time // Kafka's timestamp: the writer's, or the broker's
 	Headers []*sarama.RecordHeader
+	// Control is whether the record is no data but a transaction's marker; only [Cluster.All]
+	// tells of those.
+	Control bool
 }
 
 // Records iterates over the data records of a partition from an offset, or the first that
 // is still there, to the end, exclusive. Control records and offsets that retention or
 // compaction took away are passed over. An error is the last step.
 func (c *Cluster) Records(ctx context.Context, topic string, partition int32, from, end int64) iter.Seq2[Record, error] {
-	return c.records(ctx, topic, partition, from, end, fetchBytes)
+	return data(c.all(ctx, topic, partition, from, end, fetchBytes))
 }
 
-// records is Records with fetches of most bytes.
-func (c *Cluster) records(ctx context.Context, topic string, partition int32, from, end int64, most int32) iter.Seq2[Record, error] {
+// All is Records with the control records: an offset that is missing from it was taken by
+// retention or compaction.
+func (c *Cluster) All(ctx context.Context, topic string, partition int32, from, end int64) iter.Seq2[Record, error] {
+	return c.all(ctx, topic, partition, from, end, fetchBytes)
+}
+
+func data(records iter.Seq2[Record, error]) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for r, err := range records {
+			if !r.Control && !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// all is All with fetches of most bytes.
+func (c *Cluster) all(ctx context.Context, topic string, partition int32, from, end int64, most int32) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		start, err := c.StartOffset(ctx, topic, partition)
 		for from = max(from, start); err == nil && from < end; {
@@ -42,7 +61,7 @@ func (c *Cluster) records(ctx context.Context, topic string, partition int32, fr
 				err = fmt.Errorf("read %s/%d from %d: %w", topic, partition, from, Denied(err, "Read", OnTopic(topic)))
 				break
 			}
-			next, more := dataOf(block, from, end, func(r Record) bool {
+			next, more := recordsOf(block, from, end, func(r Record) bool {
 				r.Partition = partition
 				return yield(r, nil)
 			})
@@ -57,9 +76,9 @@ func (c *Cluster) records(ctx context.Context, topic string, partition int32, fr
 	}
 }
 
-// dataOf iterates over the data records of a block from an offset to the end; next is
+// recordsOf iterates over the records of a block from an offset to the end; next is
 // the offset behind what the block holds.
-func dataOf(block *sarama.FetchResponseBlock, from, end int64, yield func(Record) bool) (next int64, more bool) {
+func recordsOf(block *sarama.FetchResponseBlock, from, end int64, yield func(Record) bool) (next int64, more bool) {
 	next = from
 	for _, records := range block.RecordsSet {
 		batch := records.RecordBatch
@@ -68,14 +87,14 @@ func dataOf(block *sarama.FetchResponseBlock, from, end int64, yield func(Record
 		}
 		for _, r := range batch.Records {
 			offset := batch.FirstOffset + r.OffsetDelta
-			if batch.Control || offset < from || offset >= end {
+			if offset < from || offset >= end {
 				continue
 			}
 			at := batch.FirstTimestamp.Add(r.TimestampDelta)
 			if batch.LogAppendTime {
 				at = batch.MaxTimestamp
 			}
-			if !yield(Record{Offset: offset, Value: r.Value, Key: r.Key, Time: at, Headers: r.Headers}) {
+			if !yield(Record{Offset: offset, Value: r.Value, Key: r.Key, Time: at, Headers: r.Headers, Control: batch.Control}) {
 				return next, false
 			}
 		}
@@ -87,7 +106,7 @@ func dataOf(block *sarama.FetchResponseBlock, from, end int64, yield func(Record
 // RecordAt returns the data record at an offset below the partition's end, and whether
 // there is one: retention or compaction may have taken it.
 func (c *Cluster) RecordAt(ctx context.Context, topic string, partition int32, offset int64) (Record, bool, error) {
-	for r, err := range c.records(ctx, topic, partition, offset, offset+1, 1) { // one batch
+	for r, err := range data(c.all(ctx, topic, partition, offset, offset+1, 1)) { // one batch
 		return r, err == nil, err
 	}
 	return Record{}, false, nil

@@ -163,11 +163,11 @@ func TestFirstDataOfHollowBatches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var offset int64
-			next, more := dataOf(&sarama.FetchResponseBlock{RecordsSet: c.sets}, c.from, 100, func(r Record) bool {
+			next, more := recordsOf(&sarama.FetchResponseBlock{RecordsSet: c.sets}, c.from, 100, func(r Record) bool {
 				offset = r.Offset
-				return false
+				return r.Control
 			})
-			if found := !more; offset != c.offset || found != c.found || !found && next != c.next {
+			if found := !more; found && offset != c.offset || found != c.found || !found && next != c.next {
 				t.Fatalf("got %d, %v, %d, want %d, %v, %d", offset, !more, next, c.offset, c.found, c.next)
 			}
 		})
