@@ -44,13 +44,16 @@ func (m *Manager) look() {
 			p.allowed()
 		}
 	}
-	at := time.Now()
+	at, applied := time.Now(), map[int32]int64{} // before the ends: under load they are passed meanwhile
+	for number, p := range views.all {
+		applied[number] = p.progress.appliedOffset()
+	}
 	ends, err := m.cluster.EndOffsets(m.ctx, m.cfg.MetadataTopic, views.numbers())
 	err = errors.Join(err, m.checkPolicy(m.ctx))
 	m.lookErr.Store(&err)
 	for number, p := range views.all {
 		if end, ok := ends[number]; ok {
-			p.looked(m.ctx, end, at)
+			p.looked(m.ctx, applied[number], end, at)
 		} else {
 			p.lag.Failed()
 		}
@@ -69,9 +72,9 @@ func (m *Manager) checkPolicy(ctx context.Context) error {
 	return m.cluster.CheckPolicy(ctx, m.cfg.table(), kafka.Compact)
 }
 
-// looked notes the end of the partition.
-func (p *partition) looked(ctx context.Context, end int64, at time.Time) {
-	applied := p.progress.appliedOffset()
+// looked notes the end of the partition, for which was asked at the time, and what was
+// applied then.
+func (p *partition) looked(ctx context.Context, applied, end int64, at time.Time) {
 	if applied >= end {
 		p.lag.Failed() // another topic's
 		return
