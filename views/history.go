@@ -52,8 +52,14 @@ func (p *partition) askFirst(want *store.Expect) {
 	if last.Sum == 0 || last.Offset >= want.TableEnd {
 		return
 	}
-	sum, fate, err := want.SumAt(last.Offset)
-	want.SumAt = func(int64) (uint32, store.Fate, error) { return sum, fate, err }
+	ask := want.SumAt
+	sum, fate, err := ask(last.Offset)
+	want.SumAt = func(offset int64) (uint32, store.Fate, error) {
+		if offset != last.Offset { // a write that failed is on disk all the same
+			return ask(offset)
+		}
+		return sum, fate, err
+	}
 }
 
 // forgetLeader has compareInput look again: it may have looked at what the store held before
