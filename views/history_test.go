@@ -14,7 +14,7 @@ func TestAskingAheadIsOfOneRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // it is of no use any more
+	defer s.Close()
 	s.Stage(store.Change{Key: "k", Value: []byte("v"), Applied: 0, Sum: 105})
 	if err := s.SetOffset(5); err != nil {
 		t.Fatal(err)

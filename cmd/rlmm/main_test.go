@@ -192,3 +192,14 @@ func TestHelpNamesEveryVerb(t *testing.T) {
 		}
 	}
 }
+
+// To stop what hasn't found its cluster is no failure: services are stopped during outages.
+func TestWhatIsStoppedBeforeItIsConnectedEndsWell(t *testing.T) {
+	for _, verb := range []string{"serve", "processor"} {
+		r := background(t, verb, "--bootstrap", "127.0.0.1:1", "--data", t.TempDir(), "--http=127.0.0.1:0")
+		r.err.await(t, `again" error="connect`)
+		if code := r.stop(t); code != 0 {
+			t.Errorf("%s: exit code %d", verb, code)
+		}
+	}
+}

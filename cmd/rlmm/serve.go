@@ -93,6 +93,9 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 		served <- s.serve(ctx, d)
 	}()
 	m, err := awaitManager(ctx, cfg, d)
+	if ctx.Err() != nil && m == nil {
+		return <-served // it was stopped, which is no failure
+	}
 	if err != nil {
 		cancel()
 		return errors.Join(err, <-served)
@@ -182,7 +185,8 @@ func allPartitions(n int32) ([]int32, error) {
 }
 
 // awaitManager connects, again and again while what is missing may still come: the
-// cluster, the topics that the fleet creates, or a login that is mended.
+// cluster, the topics that the fleet creates, or a login that is mended. When the context
+// ends first the error is its.
 func awaitManager(ctx context.Context, cfg views.Config, d *door) (*views.Manager, error) {
 	for pause := backoff.New(100*time.Millisecond, 5*time.Second); ; pause.Wait(ctx) {
 		m, err := views.NewManager(ctx, cfg)
@@ -190,7 +194,7 @@ func awaitManager(ctx context.Context, cfg views.Config, d *door) (*views.Manage
 			return m, err
 		}
 		if ctx.Err() != nil {
-			return nil, errors.New("interrupted before it was connected")
+			return nil, ctx.Err()
 		}
 		d.tell(err)
 		cfg.Logger.Warn("not connected, trying again", "error", err)

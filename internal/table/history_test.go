@@ -26,7 +26,7 @@ func TestPendingRecordsThatAreLost(t *testing.T) {
 	}
 	c, err := kafka.Connect(w.ctx, kafka.Settings{Bootstrap: []string{w.addr}})
 	noError(t, err)
-	defer c.Close() //nolint:errcheck // nothing was written
+	defer c.Close()
 	other := InputSum(at, []byte("x"))
 	for _, tt := range []struct {
 		name    string
