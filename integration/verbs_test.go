@@ -3,7 +3,9 @@
 package integration_test
 
 import (
+	"context"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/api/rest"
 	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/integration/command"
 	"github.com/tieredlog/rlmm/integration/kafkatest"
@@ -83,5 +86,120 @@ func TestCheckAndRepair(t *testing.T) {
 		if told = code == 3 && strings.Contains(out, "Undecodable"); !told && time.Now().After(deadline) {
 			t.Fatalf("doctor: exit %d, %s", code, out)
 		}
+	}
+}
+
+// freeAddress is a loopback address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// served runs a server of the fleet until the test ends, and returns its URL once it is ready.
+func (f fleet) served(t *testing.T) string {
+	t.Helper()
+	address := freeAddress(t)
+	start(t, command.Path(t), "serve", "--bootstrap", strings.Join(f.bootstrap, ","), "--topic", f.topic, "--group", f.group,
+		"--data", t.TempDir(), "--http", address, "--allow-control")
+	client, err := rest.NewClient("http://"+address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for client.Ready(ctx) != nil {
+		select {
+		case <-ctx.Done():
+			t.Fatal("the server isn't ready in time")
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return "http://" + address
+}
+
+// printed is what a verb of the reading kind prints when it succeeds.
+func printed(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), command.Path(t), args...).Output()
+	if err != nil {
+		t.Fatalf("rlmm %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
+}
+
+// The reading verbs say the same of a server as of the topic, and a state that is exported
+// and imported is the same state: the main job of an operator, on a real broker.
+func TestReadExportAndImport(t *testing.T) {
+	f := newFleet(kafkatest.Bootstrap(t))
+	kafkatest.CreateMetadataTopic(t, f.bootstrap, f.topic, 50)
+	f.startProcessor(t)
+	m := f.manager(t, views.BoundsSegment)
+	tip := api.TopicIdPartition{TopicID: api.RandomUUID(), Topic: "orders"}
+	var last api.RemoteLogSegmentMetadata
+	for i := range int64(4) {
+		last = newSegment(tip)
+		last.StartOffset, last.EndOffset = 100*i, 100*i+99
+		last.LeaderEpochs = api.NewLeaderEpochs(api.EpochOffset{LeaderEpoch: int32(i / 2), Offset: 100 * i})
+		if _, err := m.AddRemoteLogSegmentMetadata(t.Context(), last); err != nil {
+			t.Fatal(err)
+		}
+		u := api.RemoteLogSegmentMetadataUpdate{ID: last.ID, State: api.CopySegmentFinished, EventTimestampMs: 2}
+		if _, err := m.UpdateRemoteLogSegmentMetadata(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server, topic := []string{"--server", f.served(t)}, []string{"--bootstrap", strings.Join(f.bootstrap, ","), "--topic", f.topic}
+	for _, verb := range [][]string{
+		{"topics"}, {"partitions", "orders"}, {"segments", "orders-0"}, {"epochs", "orders-0"},
+		{"segment", last.ID.ID.String()}, {"locate", "orders-0", "--offset", "350", "--epoch", "1"}, {"verify"}, {"export"},
+	} {
+		for _, form := range []string{"table", "json"} {
+			if verb[0] == "export" && form == "table" {
+				continue
+			}
+			args := verb
+			if verb[0] != "export" {
+				args = append(args, "-o", form)
+			}
+			of, from := printed(t, append(args, server...)...), printed(t, append(args, topic...)...)
+			// Only the topic tells a segment's history, behind what both tell.
+			if history := verb[0] == "segment"; history && !strings.HasPrefix(from, of) || !history && of != from {
+				t.Errorf("%v: the server says\n%sthe topic\n%s", args, of, from)
+			}
+			if verb[0] != "verify" && !strings.Contains(of, tip.TopicID.String()) && !strings.Contains(of, last.ID.ID.String()) && !strings.Contains(of, "orders") {
+				t.Errorf("%v tells nothing of the segments:\n%s", args, of)
+			}
+		}
+	}
+	if got := strings.Count(printed(t, append([]string{"dump"}, topic...)...), "\n"); got != 8 {
+		t.Errorf("dump: %d events, want 8", got)
+	}
+	if got := printed(t, append([]string{"status", "--no-headers"}, server...)...); strings.Count(got, "RUNNING") != 50 {
+		t.Errorf("status:\n%s", got)
+	}
+
+	file := filepath.Join(t.TempDir(), "state.jsonl")
+	state := printed(t, append([]string{"export"}, topic...)...)
+	if err := os.WriteFile(file, []byte(state), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := newFleet(f.bootstrap)
+	kafkatest.CreateMetadataTopic(t, other.bootstrap, other.topic, 50)
+	other.startProcessor(t)
+	if _, code := other.verb(t, "import", file, "--execute"); code != 0 {
+		t.Fatalf("import: exit %d", code)
+	}
+	m = other.manager(t, views.BoundsSegment)
+	if all, err := m.ListRemoteLogSegments(t.Context(), tip); err != nil || len(all) != 4 {
+		t.Errorf("the other fleet has %d segments, %v", len(all), err)
+	}
+	again := printed(t, "export", "--bootstrap", strings.Join(other.bootstrap, ","), "--topic", other.topic)
+	if again != state {
+		t.Errorf("exported again:\n%swant\n%s", again, state)
 	}
 }
