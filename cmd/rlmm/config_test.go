@@ -92,7 +92,7 @@ func TestConfigTellsAllFaultsAndExitsWith2(t *testing.T) {
 
 // What the environment or a file says is what a command does, where a flag doesn't.
 func TestFileAndEnvironmentSetTheFlagsOfEveryCommand(t *testing.T) {
-	values := map[config.Kind]string{config.Text: "x", config.Hosts: "a:1,b:2", config.Bool: "true", config.Int: "7", config.Millis: "7000", config.Address: "x:1"}
+	values := map[config.Kind]string{config.Text: "x", config.Hosts: "a:1,b:2", config.Bool: "true", config.Int: "7", config.Millis: "7000", config.Address: "x:1", config.Loopback: "127.0.0.1:1", config.Partitions: "1,2"}
 	inFlags := map[config.Kind]string{config.Hosts: "[a:1,b:2]", config.Millis: "7s"}
 	var lines strings.Builder
 	want := map[string]string{}

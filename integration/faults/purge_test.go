@@ -241,7 +241,7 @@ func (w *world) verifyPurged(tap *tap) (*faults.History, purged) {
 		for _, dir := range w.stores(p) {
 			rows, at := w.local(dir)
 			n.stores++
-			findings = append(findings, faults.Diff(fmt.Sprintf("store %s at %d", dir, at), replay.At(at), rows)...)
+			findings = append(findings, faults.Diff(fmt.Sprintf("store %s at %d", dir, at.Table), replay.At(at.Table), rows)...)
 		}
 		if len(findings) > 0 {
 			w.t.Errorf("partition %d:\n%s", p, findings)

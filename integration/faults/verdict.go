@@ -34,7 +34,8 @@ func kindOf(err error) promise {
 	case *api.UnacknowledgedError:
 		return unknown
 	}
-	if err == api.ErrClosed { //nolint:errorlint // see above
+	// A server that hasn't found its cluster yet knows of no metadata partition to name.
+	if err == api.ErrClosed || errors.Is(err, api.ErrNotReady) { //nolint:errorlint // see above
 		return unpublished
 	}
 	return unheard
