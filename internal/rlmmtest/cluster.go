@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -181,11 +182,12 @@ func (c *Cluster) WaitFor(what string, condition func() bool) {
 func (c *Cluster) HoldFetch(topic string) (release func()) {
 	c.t.Helper()
 	held, released := make(chan struct{}), make(chan struct{})
+	hold := sync.OnceFunc(func() { close(held) }) // two may come before the control is dropped
 	c.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		topics := r.(*kmsg.FetchRequest).Topics //nolint:forcetypeassert // of its key
 		if slices.ContainsFunc(topics, func(t kmsg.FetchRequestTopic) bool { return t.Topic == topic }) {
 			c.DropControl()
-			close(held)
+			hold()
 			c.SleepControl(func() { <-released })
 		}
 		return nil, nil, false
