@@ -180,24 +180,13 @@ func (g *guarded) withdraw(t *testing.T, r kafkatest.Right) (restore func()) {
 	}
 }
 
-// serverWithout runs a server without one right: it ends, or isn't ready, and says which is
-// missing. One that runs on heals once it is granted.
+// serverWithout runs a server without one right: it says which is missing, and ends.
 func (g *guarded) serverWithout(t *testing.T, r kafkatest.Right) {
-	restore := g.withdraw(t, r)
+	defer g.withdraw(t, r)()
 	server := g.world.start(g.server, "serve")
 	server.t = t
 	await(t, "it tells of "+missing(r), func() bool { return strings.Contains(server.Said(t), missing(r)) })
-	ended := false
-	if r.Operation == kadm.OpDescribeConfigs && r.Topic == table {
-		server.awaitUnready(missing(r))
-	} else {
-		await(t, "it ends", func() bool { ended = closed(server.Done()); return ended })
-	}
-	restore()
-	if !ended {
-		server.awaitReady()
-		server.Stop(t)
-	}
+	await(t, "it ends", func() bool { return closed(server.Done()) })
 }
 
 func closed(done <-chan struct{}) bool {
