@@ -155,8 +155,14 @@ func TestReadExportAndImport(t *testing.T) {
 	}
 	server, topic := []string{"--server", f.served(t)}, []string{"--bootstrap", strings.Join(f.bootstrap, ","), "--topic", f.topic}
 	for _, verb := range [][]string{
-		{"topics"}, {"partitions", "orders"}, {"segments", "orders-0"}, {"epochs", "orders-0"},
-		{"segment", last.ID.ID.String()}, {"locate", "orders-0", "--offset", "350", "--epoch", "1"}, {"verify"}, {"export"},
+		{"topics"},
+		{"partitions", "orders"},
+		{"segments", "orders-0"},
+		{"epochs", "orders-0"},
+		{"segment", last.ID.ID.String()},
+		{"locate", "orders-0", "--offset", "350", "--epoch", "1"},
+		{"verify"},
+		{"export"},
 	} {
 		for _, form := range []string{"table", "json"} {
 			if verb[0] == "export" && form == "table" {
