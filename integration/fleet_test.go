@@ -89,6 +89,20 @@ func (r *running) stop() int {
 	return r.cmd.ProcessState.ExitCode()
 }
 
+// await looks again and again until it is so; the test fails when that takes too long.
+func await(t *testing.T, what string, isSo func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for !isSo() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("not in time: %s", what)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
 // startProcessor runs a member of the fleet in a process of its own.
 func (f fleet) startProcessor(t *testing.T) {
 	t.Helper()

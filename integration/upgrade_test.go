@@ -3,9 +3,7 @@
 package integration_test
 
 import (
-	"context"
 	"errors"
-	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,13 +50,9 @@ func (u *upgraded) cluster() []string {
 // process starts a verb of a release that serves HTTP, and returns a client of it.
 func (u *upgraded) process(of release, verb, data string, more ...string) (*running, *rest.Client) {
 	u.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		u.Fatal(err)
-	}
-	l.Close()
-	args := slices.Concat([]string{verb}, u.cluster(), []string{"--data", data, "--http", l.Addr().String()}, more)
-	client, err := rest.NewClient("http://"+l.Addr().String(), nil)
+	address := kafkatest.FreeAddress(u)
+	args := slices.Concat([]string{verb}, u.cluster(), []string{"--data", data, "--http", address}, more)
+	client, err := rest.NewClient("http://"+address, nil)
 	if err != nil {
 		u.Fatal(err)
 	}
@@ -70,28 +64,15 @@ func (u *upgraded) processor(of release, data string, more ...string) *running {
 	u.Helper()
 	more = append([]string{"--create-topics", "--replication-factor", "1"}, more...)
 	p, client := u.process(of, "processor", data, more...)
-	u.await("the processor is a member", func() bool { return client.Ready(u.Context()) == nil })
+	await(u.T, "the processor is a member", func() bool { return client.Ready(u.Context()) == nil })
 	return p
 }
 
 func (u *upgraded) server(of release, data string) *rest.Client {
 	u.Helper()
 	_, client := u.process(of, "serve", data, "--allow-mutations")
-	u.await("the server is ready", func() bool { return client.Ready(u.Context()) == nil })
+	await(u.T, "the server is ready", func() bool { return client.Ready(u.Context()) == nil })
 	return client
-}
-
-func (u *upgraded) await(what string, isSo func() bool) {
-	u.Helper()
-	ctx, cancel := context.WithTimeout(u.Context(), patience)
-	defer cancel()
-	for !isSo() {
-		select {
-		case <-ctx.Done():
-			u.Fatalf("not in time: %s", what)
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
 }
 
 // grow adds a segment to each partition.
@@ -118,7 +99,7 @@ func (u *upgraded) awaitRight(servers ...*rest.Client) {
 	u.Helper()
 	for _, server := range servers {
 		for _, tip := range u.tips {
-			u.await("the server answers all that was added", func() bool {
+			await(u.T, "the server answers all that was added", func() bool {
 				got, err := server.ListRemoteLogSegments(u.Context(), tip)
 				return err == nil && slices.EqualFunc(got, u.want[tip], api.RemoteLogSegmentMetadata.Equal)
 			})
@@ -130,7 +111,7 @@ func (u *upgraded) awaitRight(servers ...*rest.Client) {
 func (u *upgraded) awaitRefused(server *rest.Client) {
 	u.Helper()
 	for _, tip := range u.tips {
-		u.await("the server refuses", func() bool {
+		await(u.T, "the server refuses", func() bool {
 			_, err := server.ListRemoteLogSegments(u.Context(), tip)
 			return errors.Is(err, api.ErrNotReady) && strings.Contains(err.Error(), refusal)
 		})

@@ -3,9 +3,7 @@
 package integration_test
 
 import (
-	"context"
 	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,36 +87,17 @@ func TestCheckAndRepair(t *testing.T) {
 	}
 }
 
-// freeAddress is a loopback address that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // served runs a server of the fleet until the test ends, and returns its URL once it is ready.
 func (f fleet) served(t *testing.T) string {
 	t.Helper()
-	address := freeAddress(t)
+	address := kafkatest.FreeAddress(t)
 	start(t, command.Path(t), "serve", "--bootstrap", strings.Join(f.bootstrap, ","), "--topic", f.topic, "--group", f.group,
 		"--data", t.TempDir(), "--http", address, "--allow-control")
 	client, err := rest.NewClient("http://"+address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	for client.Ready(ctx) != nil {
-		select {
-		case <-ctx.Done():
-			t.Fatal("the server isn't ready in time")
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	await(t, "the server is ready", func() bool { return client.Ready(t.Context()) == nil })
 	return "http://" + address
 }
 

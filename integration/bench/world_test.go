@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -82,7 +81,7 @@ func (w *world) start(f fleet) *kafkatest.Child {
 // none.
 func (w *world) startProfiled(f fleet, profile string) *kafkatest.Child {
 	w.b.Helper()
-	address := freeAddress(w.b)
+	address := kafkatest.FreeAddress(w.b)
 	child := kafkatest.StartChild(w.b, w.processor(f, address, profile))
 	ctx, cancel := context.WithTimeout(w.b.Context(), patience)
 	defer cancel()
@@ -114,16 +113,6 @@ func (w *world) profile(of string) string {
 		return ""
 	}
 	return filepath.Join(*profiles, strings.ReplaceAll(w.b.Name(), "/", "-")+"-"+of)
-}
-
-func freeAddress(b *testing.B) string {
-	b.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 func isReady(ctx context.Context, address string) bool {

@@ -26,7 +26,7 @@ type served struct {
 
 func (w *world) newServed() *served {
 	w.t.Helper()
-	m, address := w.newMember(), freeAddress(w.t)
+	m, address := w.newMember(), kafkatest.FreeAddress(w.t)
 	m.args = append(m.args, "--http", address)
 	return &served{m, mount(w.t, filepath.Join(m.dir, "processor"), "48m"), "http://" + address + "/readyz"}
 }

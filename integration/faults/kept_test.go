@@ -19,6 +19,7 @@ import (
 
 	"github.com/tieredlog/rlmm/api/rest"
 	"github.com/tieredlog/rlmm/integration/faults"
+	"github.com/tieredlog/rlmm/integration/kafkatest"
 	"github.com/tieredlog/rlmm/views"
 )
 
@@ -104,7 +105,7 @@ type kept struct {
 
 func (w *world) newKept(name, verb, bootstrap string) *kept {
 	w.t.Helper()
-	address := freeAddress(w.t)
+	address := kafkatest.FreeAddress(w.t)
 	return &kept{w.newProgram(verb, bootstrap, address), name, address}
 }
 

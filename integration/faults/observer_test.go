@@ -6,16 +6,15 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
-	"testing"
 	"time"
 
 	"github.com/IBM/sarama"
 
 	"github.com/tieredlog/rlmm/api/rest"
 	"github.com/tieredlog/rlmm/integration/faults"
+	"github.com/tieredlog/rlmm/integration/kafkatest"
 	"github.com/tieredlog/rlmm/internal/table"
 	"github.com/tieredlog/rlmm/views"
 )
@@ -89,7 +88,7 @@ func (w *world) serve() *server {
 // newServe is a server that isn't started yet, and its address.
 func (w *world) newServe() (m *member, address string) {
 	w.t.Helper()
-	address = freeAddress(w.t)
+	address = kafkatest.FreeAddress(w.t)
 	return w.newProcess("serve", "--http", address, "--allow-mutations"), address
 }
 
@@ -111,16 +110,6 @@ func (s *server) restart() {
 	s.observer.w.t.Helper()
 	s.relyOn(s.observer.w.inputEnds())
 	s.start()
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // startManager starts a manager on all partitions, once the fleet has made the table.

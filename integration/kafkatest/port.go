@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"testing"
 )
 
 // The ports of brokers lie below the range from which systems take the local ports of
@@ -29,4 +30,15 @@ func freePort() (int, error) {
 		errs = append(errs, err)
 	}
 	return 0, fmt.Errorf("no free port: %w", errors.Join(errs...))
+}
+
+// FreeAddress returns a loopback host:port on which nothing listens, for a process that is
+// told where to.
+func FreeAddress(tb testing.TB) string {
+	tb.Helper()
+	port, err := freePort()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", port)
 }
