@@ -22,6 +22,7 @@ type Cluster struct {
 
 	dials    *Dials
 	offsets  *offsets
+	fetches  *fetches
 	topics   *shared[string, metadataAnswer]
 	settings *shared[topicSetting, settingsAnswer]
 }
@@ -37,7 +38,7 @@ func Connect(ctx context.Context, s Settings) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %v: %w", s.Bootstrap, err)
 	}
-	c := &Cluster{client: client, adminClient: client, dials: dials, offsets: newOffsets(client)}
+	c := &Cluster{client: client, adminClient: client, dials: dials, offsets: newOffsets(client), fetches: newFetches(client)}
 	c.topics = &shared[string, metadataAnswer]{ask: c.askTopics}
 	c.settings = &shared[topicSetting, settingsAnswer]{ask: c.askSettings}
 	if err := c.identify(ctx, s); err != nil {

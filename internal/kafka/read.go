@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,26 +55,36 @@ func data(records iter.Seq2[Record, error]) iter.Seq2[Record, error] {
 // all is All with fetches of most bytes.
 func (c *Cluster) all(ctx context.Context, topic string, partition int32, from, end int64, most int32) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		start, err := c.StartOffset(ctx, topic, partition)
-		for from = max(from, start); err == nil && from < end; {
-			var block *sarama.FetchResponseBlock
-			if block, err = c.fetch(ctx, topic, partition, from, most); err != nil {
-				err = fmt.Errorf("read %s/%d from %d: %w", topic, partition, from, Denied(err, "Read", OnTopic(topic)))
-				break
+		for from < end {
+			block, at, err := c.fetchFrom(ctx, topic, partition, from, most)
+			if err != nil {
+				yield(Record{}, fmt.Errorf("read %s/%d from %d: %w", topic, partition, at, Denied(err, "Read", OnTopic(topic))))
+				return
 			}
-			next, more := recordsOf(block, from, end, func(r Record) bool {
+			next, more := recordsOf(block, at, end, func(r Record) bool {
 				r.Partition = partition
 				return yield(r, nil)
 			})
-			if !more || next == from {
+			if !more || next == at {
 				return // nothing lies between here and the end of the log
 			}
 			from = next
 		}
-		if err != nil {
-			yield(Record{}, err)
-		}
 	}
+}
+
+// fetchFrom fetches from an offset, or the first that is still there, at.
+func (c *Cluster) fetchFrom(ctx context.Context, topic string, partition int32, from int64, most int32) (block *sarama.FetchResponseBlock, at int64, err error) {
+	block, err = c.fetch(ctx, topic, partition, from, most)
+	if !errors.Is(err, sarama.ErrOffsetOutOfRange) {
+		return block, from, err
+	}
+	start, startErr := c.StartOffset(ctx, topic, partition)
+	if startErr != nil || start <= from {
+		return nil, from, cmp.Or(startErr, err)
+	}
+	block, err = c.fetch(ctx, topic, partition, start, most)
+	return block, start, err
 }
 
 // recordsOf iterates over the records of a block from an offset to the end; next is

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 
 	"github.com/IBM/sarama"
 )
@@ -58,25 +59,9 @@ func (c *Cluster) MayRead(ctx context.Context, topic string) error {
 
 // fetch brings most bytes of a partition at most, or one batch when that is larger.
 func (c *Cluster) fetch(ctx context.Context, topic string, partition int32, from int64, most int32) (*sarama.FetchResponseBlock, error) {
-	return call(ctx, func() (*sarama.FetchResponseBlock, error) {
-		leader, err := c.client.Leader(topic, partition)
-		if err != nil {
-			return nil, err
-		}
-		req := &sarama.FetchRequest{Version: 4, MinBytes: 0, MaxWaitTime: 0, MaxBytes: most}
-		req.AddBlock(topic, partition, from, most, -1)
-		resp, err := leader.Fetch(req)
-		if err != nil {
-			return nil, closeBroken(leader, err)
-		}
-		block := resp.GetBlock(topic, partition)
-		if block == nil {
-			return nil, sarama.ErrIncompleteResponse
-		}
-		if block.Err != sarama.ErrNoError {
-			_ = c.client.RefreshMetadata(topic) // a moved leader; the next try finds it
-			return nil, block.Err
-		}
-		return block, nil
-	})
+	block, err := c.fetches.get(ctx, fetchKey{topicPartition{topic, partition}, from, most})
+	if errors.As(err, new(sarama.KError)) && !errors.Is(err, sarama.ErrOffsetOutOfRange) {
+		_ = c.offsets.refresh(ctx, topic) // a moved leader; the next try finds it
+	}
+	return block, err
 }

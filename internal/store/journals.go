@@ -23,12 +23,13 @@ func (f *inOrder) Create(fd storage.FileDesc) (storage.Writer, error) {
 	if err != nil || fd.Type != storage.TypeJournal {
 		return w, err
 	}
-	return &syncedJournal{w, f}, nil
+	return &syncedJournal{Writer: w, files: f}, nil
 }
 
 type syncedJournal struct {
 	storage.Writer
-	files *inOrder
+	files   *inOrder
+	written bool
 }
 
 // Write fails once a journal couldn't be synced: LevelDB doesn't look at what Close
@@ -37,11 +38,15 @@ func (j *syncedJournal) Write(b []byte) (int, error) {
 	if err := j.files.failed.Load(); err != nil {
 		return 0, *err
 	}
+	j.written = true
 	return j.Writer.Write(b)
 }
 
-// Close syncs first.
+// Close syncs what was written first.
 func (j *syncedJournal) Close() error {
+	if !j.written {
+		return j.Writer.Close()
+	}
 	err := j.Sync()
 	if err != nil {
 		j.files.failed.CompareAndSwap(nil, &err)

@@ -256,7 +256,12 @@ func (s *Store) readIdentity() (id Identity, ok bool, err error) {
 	return id, true, nil
 }
 
+// writeIdentity writes nothing when it is there already: what the next open finds in the
+// journal it has to move to a file of its own, and sync.
 func (s *Store) writeIdentity(id Identity) error {
+	if have, ok, err := s.readIdentity(); err != nil || ok && have == id {
+		return err
+	}
 	b, err := json.Marshal(id)
 	if err != nil {
 		return err
