@@ -91,6 +91,9 @@ func PartitionRange(tip api.TopicIdPartition) (start, limit []byte) {
 // 11 and two separators.
 const maxKeyLen = 64
 
+// idLen is the length of an id in a key.
+const idLen = 22
+
 // String returns the key as it is in the table.
 func (k Key) String() string {
 	var buf [maxKeyLen]byte
@@ -124,31 +127,39 @@ func appendID(b []byte, id api.UUID) []byte {
 	return b
 }
 
+// Partition is that of the table's n, and of the metadata topic's, that the key belongs to.
+func (k Key) Partition(n int32) int32 {
+	switch k.Kind {
+	case KeyRejected, KeyPosition:
+		return k.MetadataPartition % n
+	}
+	return MetadataPartition(k.ID.TopicIdPartition, n)
+}
+
 // ParseKey takes a key of the table apart. Anything that isn't one, letter for
 // letter, is an [api.InvalidArgumentError].
 func ParseKey(s string) (Key, error) {
 	k, ok := parseKey(s)
-	var buf [maxKeyLen]byte
-	if !ok || string(k.appendTo(buf[:0])) != s {
+	if !ok {
 		return Key{}, &api.InvalidArgumentError{Field: "key", Reason: fmt.Sprintf("%.80q is not a key of the table", s)}
 	}
 	return k, nil
 }
 
-// parseKey reads a key without a look at how its numbers and ids are spelled.
 func parseKey(s string) (Key, bool) {
 	head, tail, slash := strings.Cut(s, "/")
 	if IsHidden(s) {
-		return parseHidden(head, slash)
+		k, ok := parseHidden(head, slash)
+		return k, ok && (!slash || tail == positionTail)
 	}
 	tip, ok := parsePartition(head)
 	k := Key{Kind: KeyPartition, ID: api.RemoteLogSegmentID{TopicIdPartition: tip}}
 	if !slash || !ok {
 		return k, ok
 	}
-	id, err := api.ParseUUID(tail)
-	k.Kind, k.ID.ID = KeySegment, id
-	return k, err == nil
+	k.Kind = KeySegment
+	k.ID.ID, ok = parseID(tail)
+	return k, ok
 }
 
 func parseHidden(head string, slash bool) (Key, bool) {
@@ -160,17 +171,25 @@ func parseHidden(head string, slash bool) (Key, bool) {
 	return k, ok && p >= 0
 }
 
-func parsePartition(head string) (api.TopicIdPartition, bool) {
+func parsePartition(head string) (tip api.TopicIdPartition, ok bool) {
 	text, number, _ := strings.Cut(head, ":")
-	p, ok := parseNumber(number)
-	if !ok {
+	if tip.Partition, ok = parseNumber(number); !ok {
 		return api.TopicIdPartition{}, false
 	}
-	id, err := api.ParseUUID(text)
-	return api.TopicIdPartition{TopicID: id, Partition: p}, err == nil
+	tip.TopicID, ok = parseID(text)
+	return tip, ok
 }
 
+// parseID reads an id as appendID writes it.
+func parseID(s string) (api.UUID, bool) {
+	id, err := api.ParseUUID(s)
+	return id, err == nil && len(s) == idLen
+}
+
+// parseNumber reads a number as strconv.AppendInt writes it.
 func parseNumber(s string) (int32, bool) {
 	n, err := strconv.ParseInt(s, 10, 32)
-	return int32(n), err == nil
+	digits := strings.TrimPrefix(s, "-")
+	spelled := s == "0" || digits != "" && digits[0] >= '1' && digits[0] <= '9'
+	return int32(n), err == nil && spelled
 }

@@ -37,7 +37,8 @@ func (i *instance) process(ctx goka.Context, msg any) {
 	if codec.IsHidden(ctx.Key()) {
 		outcome, reason := in.refusal(ctx.Partition(), i.partitions)
 		i.reject(ctx, in, outcome, reason)
-		ctx.Delete(answer(ctx, in, outcome))
+		i.answering(ctx, in, outcome)
+		ctx.Delete()
 		i.count(in.event, outcome)
 		return
 	}
@@ -53,17 +54,20 @@ func (i *instance) process(ctx goka.Context, msg any) {
 	if outcome.Rejected() {
 		i.reject(ctx, in, outcome, fmt.Errorf("%s: %s", outcome, ctx.Key()))
 	}
+	i.answering(ctx, in, outcome)
 	if value == nil {
-		ctx.Delete(answer(ctx, in, outcome))
+		ctx.Delete()
 	} else {
-		ctx.SetValue(value, answer(ctx, in, outcome))
+		ctx.SetValue(value)
 	}
 	i.count(in.event, outcome)
 }
 
-func answer(ctx goka.Context, in input, outcome codec.Outcome) goka.ContextOption {
-	headers := table.AnswerHeaders(ctx.Offset(), outcome)
-	return goka.WithCtxEmitHeaders(table.OfInput(headers, ctx.Timestamp(), in.raw))
+// answering tells the table's writer what the record is that goka emits next.
+func (i *instance) answering(ctx goka.Context, in input, outcome codec.Outcome) {
+	i.writer.Answer(ctx.Partition(), table.Answered{
+		Offset: ctx.Offset(), Outcome: outcome, Input: table.InputSum(ctx.Timestamp(), in.raw),
+	})
 }
 
 // row returns the key's row as bytes and decoded, nil when there is none. A row that

@@ -205,7 +205,7 @@ func (i *instance) buildProducer(brokers []string, clientID string, hasher func(
 		return nil, errors.Join(err, client.Close())
 	}
 	i.writer = table.NewWriter(table.WriterConfig{
-		Client: client, Topic: i.cfg.table(), Hasher: hasher, Partitions: i.partitions,
+		Client: client, Topic: i.cfg.table(), Partitions: i.partitions,
 		MaxBatchBytes: i.limits.table, Refused: i.refused, Verify: i.verifyInput, Other: other,
 		RejectionFailed: i.rejectionFailed, RenewEvery: i.cfg.RenewEvery, Failed: i.giveUpIf,
 	})

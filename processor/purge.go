@@ -126,7 +126,7 @@ func (i *instance) purgeRow(partition int32, st *store.Store, key string, offset
 		acks <- nil // it is gone or was changed
 		return nil
 	}
-	promise := i.writer.EmitWithHeaders(i.cfg.table(), key, nil, table.PurgeHeaders(offset))
+	promise := i.writer.Write(table.Record{Kind: table.Purge, Key: key, Source: offset, Outcome: codec.OutcomePurge})
 	promise.Then(func(err error) { acks <- err })
 	return nil
 }

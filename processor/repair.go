@@ -27,7 +27,7 @@ func (i *instance) repair(ctx context.Context, p int32, st *recovering, applied 
 	i.log.Warn("writing rows again that others have written to", "partition", p, "rows", keys)
 	acks := make(chan error, len(keys))
 	for key, value := range rows {
-		promise := i.writer.EmitWithHeaders(i.cfg.table(), key, value, table.RepairHeaders(applied))
+		promise := i.writer.Write(table.Record{Kind: table.Repair, Key: key, Value: value, Source: applied, Outcome: codec.OutcomeRepair})
 		promise.Then(func(err error) { acks <- err })
 	}
 	if err := await(ctx, acks, len(rows)); err != nil {

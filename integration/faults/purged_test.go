@@ -51,7 +51,7 @@ func (l *purgedLog) write(key, value string, headers goka.Headers) {
 func (l *purgedLog) purge(n int, offset int64) {
 	key := codec.SegmentKey(purgedSegment(n).ID)
 	delete(l.rows, key)
-	l.write(key, "", table.PurgeHeaders(offset))
+	l.write(key, "", table.AnswerHeaders(offset, codec.OutcomePurge))
 }
 
 func purgedSegment(n int) api.RemoteLogSegmentMetadata {

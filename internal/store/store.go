@@ -30,6 +30,9 @@ import (
 // behind. What a kill loses of them is read again.
 const recoveryBatch = 500
 
+// keptBatch is the size of a batch, in bytes, whose memory is used again.
+const keptBatch = 128 << 10
+
 // Keys of our own start with a zero byte; the table's keys never do.
 var (
 	positionKey = []byte("\x00position")
@@ -73,8 +76,9 @@ type Store struct {
 	known     int      // of queue, how many have an offset from SetOffset
 	head      uint64   // sequence number of queue[0]
 	overlay   map[string]staged
-	following bool // recovered: every record goes to disk at once
-	live      bool // the owner's: offsets come from Ack
+	batch     leveldb.Batch // empty but in commit
+	following bool          // recovered: every record goes to disk at once
+	live      bool          // the owner's: offsets come from Ack
 	closed    bool
 	broken    error // why nothing more is written; LevelDB refuses all after a failed write
 	fresh     freshness
@@ -229,7 +233,8 @@ func (s *Store) Ack(base int64, n int) error {
 
 // commit writes the oldest n changes with the position in one batch. It fails once.
 func (s *Store) commit(n int) error {
-	var batch leveldb.Batch
+	batch := &s.batch
+	defer s.emptyBatch()
 	now, ahead := time.Now(), s.fresh.maxAge
 	next := s.committed
 	next.Table, next.Last = s.position.Table, s.position.Last
@@ -245,13 +250,21 @@ func (s *Store) commit(n int) error {
 		}
 	}
 	batch.Put(positionKey, next.bytes())
-	if err := s.db.Write(&batch, nil); err != nil {
+	if err := s.db.Write(batch, nil); err != nil {
 		s.broken = s.suspect(fmt.Errorf("write to the store in %s: %w", s.dir, err))
 		return s.broken
 	}
 	s.committed, s.position.Time = next, next.Time
 	s.drop(n)
 	return nil
+}
+
+// emptyBatch keeps the memory of one that is no larger than what often comes.
+func (s *Store) emptyBatch() {
+	if len(s.batch.Dump()) > keptBatch {
+		s.batch = leveldb.Batch{}
+	}
+	s.batch.Reset()
 }
 
 // drop forgets the oldest n changes, which are on disk now.
@@ -290,7 +303,9 @@ func (s *Store) MarkRecovered() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.following = true
-	return s.flush()
+	err := s.flush()
+	s.batch = leveldb.Batch{} // what follows is small
+	return err
 }
 
 // GoLive makes the store the owner's: from now on offsets come from Ack. It fails

@@ -71,7 +71,7 @@ func (w *world) writer(change ...func(*sarama.Config)) *Writer {
 	client, err := sarama.NewClient([]string{w.addr}, c)
 	noError(w.t, err)
 	writer := NewWriter(WriterConfig{
-		Client: client, Topic: tableTopic, Hasher: codec.NewHasher, Partitions: partitions,
+		Client: client, Topic: tableTopic, Partitions: partitions,
 		MaxBatchBytes: 1 << 20, Refused: func(context.Context, int32) { w.refused.Add(1) }, Other: w.other,
 		Verify:          func(context.Context, []int32) error { return nil },
 		RejectionFailed: func(context.Context, int32, error) { w.rejectionsFailed.Add(1) },
@@ -221,7 +221,12 @@ func emit(w *Writer, partition int32, offset int64) *result {
 	case 9:
 		key, value = codec.RejectedKey(partition), nil
 	}
-	return wait(w.EmitWithHeaders(tableTopic, key, value, AnswerHeaders(offset, codec.OutcomeApplied)))
+	w.Answer(partition, Answered{Offset: offset, Outcome: codec.OutcomeApplied})
+	return wait(w.Emit(tableTopic, key, value))
+}
+
+func answer(key string, value []byte, offset int64, outcome codec.Outcome) Record {
+	return Record{Kind: Answer, Key: key, Value: value, Source: offset, Outcome: outcome}
 }
 
 // result is what became of an emit.

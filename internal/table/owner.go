@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
-	"github.com/lovoo/goka"
 
 	"github.com/tieredlog/rlmm/internal/backoff"
 	"github.com/tieredlog/rlmm/internal/kafka"
@@ -32,17 +31,11 @@ type entry struct {
 	after  []*rejection // what the topic must have taken before
 }
 
-func newEntry(writer uint32, key string, value []byte, headers goka.Headers, done func(error)) (entry, error) {
-	parsed, err := Parse(key, value, headers, time.Now())
-	if err != nil {
-		return entry{}, err
-	}
-	parsed.Writer = writer
-	r := &sarama.Record{Key: []byte(key), Value: value, Headers: []*sarama.RecordHeader{writerHeader(writer)}}
-	for k, v := range headers {
-		r.Headers = append(r.Headers, &sarama.RecordHeader{Key: []byte(k), Value: v})
-	}
-	return entry{record: r, size: sizeOf(r), change: parsed.Change(), done: done}, nil
+// newEntry is of a record that is written now, by the owner of that number.
+func newEntry(writer uint32, r Record, done func(error)) entry {
+	r.Writer, r.Time = writer, time.Now()
+	sent := r.encode()
+	return entry{record: sent, size: sizeOf(sent), change: r.Change(), done: done}
 }
 
 // free tells whether the entry may be sent.
@@ -82,6 +75,7 @@ type owner struct {
 	mu      sync.Mutex   // makes one step of staging and queueing
 	store   *store.Store // nil until start
 	waiting []entry
+	taken   []entry      // take's, whose memory is used again
 	before  []*rejection // what the next entry comes after
 }
 
@@ -103,12 +97,12 @@ func (o *owner) start(s *store.Store) {
 // submit stages the entry and queues it, in one order for both. It blocks while too
 // many wait.
 func (o *owner) submit(e entry) error {
-	return o.submitMade(func() (entry, error) { return e, nil })
+	return o.submitMade(func() entry { return e })
 }
 
 // submitMade is submit for an entry that is made when its turn has come: by then the
 // store has staged all that lies before it in the table, and nothing else.
-func (o *owner) submitMade(entryOf func() (entry, error)) error {
+func (o *owner) submitMade(entryOf func() entry) error {
 	select {
 	case o.slots <- struct{}{}:
 	case <-o.ctx.Done():
@@ -122,11 +116,7 @@ func (o *owner) submitMade(entryOf func() (entry, error)) error {
 		<-o.slots
 		return errNotStarted
 	}
-	e, err := entryOf()
-	if err != nil {
-		<-o.slots
-		return err
-	}
+	e := entryOf()
 	o.store.Stage(e.change)
 	e.after, o.before = o.before, nil
 	o.waiting = append(o.waiting, e)
@@ -183,7 +173,9 @@ func (o *owner) run() {
 // sendWaiting sends what waits, up to what must wait on.
 func (o *owner) sendWaiting(ctx context.Context) error {
 	for batch := o.take(); len(batch) > 0; batch = o.take() {
-		if err := o.send(ctx, batch); err != nil {
+		err := o.send(ctx, batch)
+		clear(batch)
+		if err != nil {
 			return err
 		}
 	}
@@ -225,7 +217,8 @@ func (o *owner) ack(base int64, n int) error {
 }
 
 // take removes the next batch from what waits: no more than the table takes in one batch,
-// if not for one entry, and nothing from the first entry on whose rejection isn't taken.
+// if not for one entry, and nothing from the first entry on whose rejection isn't taken. It
+// is good until the next one.
 func (o *owner) take() []entry {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -236,12 +229,14 @@ func (o *owner) take() []entry {
 		}
 		n++
 	}
-	batch := o.waiting[:n:n]
-	o.waiting = o.waiting[n:]
+	o.taken = append(o.taken[:0], o.waiting[:n]...)
+	rest := copy(o.waiting, o.waiting[n:])
+	clear(o.waiting[rest:])
+	o.waiting = o.waiting[:rest]
 	for range n {
 		<-o.slots
 	}
-	return batch
+	return o.taken
 }
 
 // init takes a producer epoch: a new one that fences every former owner, or the next

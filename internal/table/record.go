@@ -10,6 +10,7 @@
 package table
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strconv"
 	"time"
@@ -73,25 +74,14 @@ type Record struct {
 	Writer, Input uint32
 }
 
-// AnswerHeaders are the headers of the answer to the input record at the offset.
+// AnswerHeaders are the headers of the answer to the input record at the offset, which a
+// rejected event has too.
 func AnswerHeaders(offset int64, outcome codec.Outcome) goka.Headers {
 	return goka.Headers{
 		headerOffset:  strconv.AppendInt(nil, offset, 10),
 		headerOutcome: []byte(outcome.String()),
 	}
 }
-
-func isAnswer(headers goka.Headers, outcome codec.Outcome) bool {
-	return string(headers[headerOutcome]) == outcome.String()
-}
-
-// PurgeHeaders are the headers of the tombstone that removes a row with this offset
-// field.
-func PurgeHeaders(rowOffset int64) goka.Headers { return AnswerHeaders(rowOffset, codec.OutcomePurge) }
-
-// RepairHeaders are the headers of a row that is written again after the input was applied
-// up to the offset.
-func RepairHeaders(applied int64) goka.Headers { return AnswerHeaders(applied, codec.OutcomeRepair) }
 
 // Parse reads a table record. An error means that none of rlmm's writers made it.
 func Parse(key string, value []byte, headers goka.Headers, at time.Time) (Record, error) {
@@ -192,27 +182,76 @@ func supersedes(s *store.Store, r Record) (bool, error) {
 	return err == nil && row.Offset <= r.Source, err
 }
 
-func identityHeaders(id store.Identity) goka.Headers {
-	return goka.Headers{headerCluster: []byte(id.ClusterID), headerTopic: []byte(id.MetadataTopicID.String())}
+// encoded is a record as it is sent, with its headers, in one piece of memory.
+type encoded struct {
+	sarama.Record
+	headers [headersOfAnswer]sarama.RecordHeader
+	list    [headersOfAnswer]*sarama.RecordHeader
+	numbers [28]byte // an offset and two numbers of four bytes
 }
 
-func fenceRecord(partition int32, writer uint32, id store.Identity) *sarama.Record {
-	r := &sarama.Record{Key: []byte(codec.RejectedKey(partition))}
-	r.Headers = append(r.Headers, writerHeader(writer))
-	for k, v := range identityHeaders(id) {
-		r.Headers = append(r.Headers, &sarama.RecordHeader{Key: []byte(k), Value: v})
-	}
-	return r
+const headersOfAnswer = 4
+
+// headerKeys are the headers' keys as sarama takes them; it doesn't change them.
+var headerKeys = map[string][]byte{
+	headerOffset: []byte(headerOffset), headerOutcome: []byte(headerOutcome), headerCluster: []byte(headerCluster),
+	headerTopic: []byte(headerTopic), headerWriter: []byte(headerWriter), headerSum: []byte(headerSum),
 }
 
-// positionRecord has a value: a tombstone would be compacted away in the end.
-func positionRecord(partition int32, at store.Mark, id store.Identity) (key string, value []byte, headers goka.Headers) {
-	headers = identityHeaders(id)
-	headers[headerOffset] = strconv.AppendInt(nil, at.Offset, 10)
-	if at.Sum != 0 {
-		headers[headerSum] = numberBytes(at.Sum)
+// encode is the record as Parse reads it. Its time is that of the batch.
+func (r Record) encode() *sarama.Record {
+	e := &encoded{Record: sarama.Record{Key: []byte(r.Key), Value: r.Value}}
+	e.Headers = e.list[:0]
+	numbers := e.numbers[:0]
+	if r.Kind != Fence {
+		numbers = strconv.AppendInt(numbers, r.Source, 10)
+		e.add(headerOffset, numbers)
 	}
-	return codec.PositionKey(partition), headers[headerOffset], headers
+	if r.Outcome != 0 {
+		e.add(headerOutcome, []byte(r.Outcome.String()))
+	} else {
+		e.add(headerCluster, []byte(r.ClusterID))
+		e.add(headerTopic, []byte(r.TopicID.String()))
+	}
+	numbers = e.addNumber(headerWriter, r.Writer, numbers)
+	e.addNumber(headerSum, r.Input, numbers)
+	return &e.Record
+}
+
+func (e *encoded) add(key string, value []byte) {
+	n := len(e.Headers)
+	if n < len(e.headers) {
+		e.headers[n] = sarama.RecordHeader{Key: headerKeys[key], Value: value}
+		e.Headers = append(e.Headers, &e.headers[n])
+		return
+	}
+	e.Headers = append(e.Headers, &sarama.RecordHeader{Key: headerKeys[key], Value: value})
+}
+
+// addNumber adds no header for 0.
+func (e *encoded) addNumber(key string, n uint32, numbers []byte) []byte {
+	if n == 0 {
+		return numbers
+	}
+	at := len(numbers)
+	numbers = binary.BigEndian.AppendUint32(numbers, n)
+	e.add(key, numbers[at:])
+	return numbers
+}
+
+func fenceOf(partition int32, id store.Identity) Record {
+	return Record{
+		Kind: Fence, Key: codec.RejectedKey(partition), Source: -1,
+		ClusterID: id.ClusterID, TopicID: id.MetadataTopicID,
+	}
+}
+
+// positionOf has a value: a tombstone would be compacted away in the end.
+func positionOf(partition int32, at store.Mark, id store.Identity) Record {
+	return Record{
+		Kind: Progress, Key: codec.PositionKey(partition), Value: strconv.AppendInt(nil, at.Offset, 10),
+		Source: at.Offset, Input: at.Sum, ClusterID: id.ClusterID, TopicID: id.MetadataTopicID,
+	}
 }
 
 func transactionalID(table string, partition int32) string {

@@ -98,12 +98,12 @@ func TestParse(t *testing.T) {
 			store.Change{Applied: -1, Time: at.UnixMilli()},
 		},
 		{
-			"purge", segmentKey, nil, PurgeHeaders(17),
+			"purge", segmentKey, nil, AnswerHeaders(17, codec.OutcomePurge),
 			Record{Kind: Purge, Key: segmentKey, Source: 17, Outcome: codec.OutcomePurge, Time: at},
 			store.Change{Key: segmentKey, Applied: -1, Time: at.UnixMilli()},
 		},
 		{
-			"repair", segmentKey, []byte("row"), RepairHeaders(17),
+			"repair", segmentKey, []byte("row"), AnswerHeaders(17, codec.OutcomeRepair),
 			Record{Kind: Repair, Key: segmentKey, Value: []byte("row"), Source: 17, Outcome: codec.OutcomeRepair, Time: at},
 			store.Change{Key: segmentKey, Value: []byte("row"), Applied: -1, Time: at.UnixMilli()},
 		},
@@ -259,21 +259,31 @@ func TestApplyRefusesARowOfANewerVersion(t *testing.T) {
 	}
 }
 
-// TestWrittenRecordsParse: what the writer writes of itself is what readers take it for.
+// What the writer writes is what readers take it for.
 func TestWrittenRecordsParse(t *testing.T) {
-	fence := fenceRecord(5, 7, identity)
-	got, err := Parse(string(fence.Key), fence.Value, recordHeaders(fence.Headers), at)
-	noError(t, err)
-	wantSame(t, "fence", Record{Kind: Fence, Key: "!5", Source: -1, ClusterID: "cluster", TopicID: identity.MetadataTopicID, Time: at, Writer: 7}, got)
+	written := []Record{
+		fenceOf(5, identity),
+		answer(rowKey, []byte("v"), 0, codec.OutcomeApplied),
+		answer(rowKey, nil, 1<<62, codec.OutcomeInvalidPartitionDeleteTransition),
+		{Kind: Purge, Key: rowKey, Source: 17, Outcome: codec.OutcomePurge},
+		{Kind: Repair, Key: rowKey, Value: []byte("row"), Source: 17, Outcome: codec.OutcomeRepair},
+	}
 	for _, applied := range []int64{-1, 0, 1 << 40} {
-		sum := uint32(applied + 1) // none before the first input
-		key, value, headers := positionRecord(5, store.Mark{Offset: applied, Sum: sum}, identity)
-		got, err = Parse(key, value, headers, at)
-		noError(t, err)
-		wantSame(t, "position", Record{
-			Kind: Progress, Key: "!5/position", Value: []byte(strconv.FormatInt(applied, 10)), Source: applied,
-			ClusterID: "cluster", TopicID: identity.MetadataTopicID, Time: at, Input: sum,
-		}, got)
+		p := positionOf(5, store.Mark{Offset: applied}, identity)
+		wantSame(t, "position", strconv.FormatInt(applied, 10), string(p.Value))
+		written = append(written, p)
+	}
+	for _, want := range written {
+		for _, sum := range []uint32{0, 1, 1<<32 - 1} {
+			want.Writer, want.Time = 7, at
+			if want.Kind != Fence {
+				want.Input = sum
+			}
+			sent := want.encode()
+			got, err := Parse(string(sent.Key), sent.Value, recordHeaders(sent.Headers), at)
+			noError(t, err)
+			wantSame(t, "record", want, got)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func reject(w *Writer, offset int64) *result {
 	headers := AnswerHeaders(offset, codec.OutcomeUndecodable)
 	w.EmitWithHeaders(rejectedTopic, codec.RejectedKey(0), []byte("junk"), headers)
-	return wait(w.EmitWithHeaders(tableTopic, codec.RejectedKey(0), nil, headers))
+	return wait(w.Write(answer(codec.RejectedKey(0), nil, offset, codec.OutcomeUndecodable)))
 }
 
 // nextSent is the next rejected event that came to its producer.

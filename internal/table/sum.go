@@ -4,9 +4,6 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"time"
-
-	"github.com/IBM/sarama"
-	"github.com/lovoo/goka"
 )
 
 // A topic id tells a topic that was created again, but not a log that lost its end (a broker
@@ -38,18 +35,6 @@ func (r Record) Sum() uint32 {
 func sumOf(head, value []byte) uint32 {
 	return max(1, crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, value))
 }
-
-// OfInput adds the sum of the answered input record to an answer's headers.
-func OfInput(headers goka.Headers, at time.Time, value []byte) goka.Headers {
-	headers[headerSum] = numberBytes(InputSum(at, value))
-	return headers
-}
-
-func writerHeader(writer uint32) *sarama.RecordHeader {
-	return &sarama.RecordHeader{Key: []byte(headerWriter), Value: numberBytes(writer)}
-}
-
-func numberBytes(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
 
 // number is the number in a header; 0 when it isn't there, or none of ours.
 func number(b []byte) uint32 {

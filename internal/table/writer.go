@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash"
 	"sync"
 	"time"
 
@@ -28,8 +27,7 @@ type WriterConfig struct {
 	Client sarama.Client
 	// Topic is the table's.
 	Topic string
-	// Hasher chooses the table partition of a key, Partitions is their count.
-	Hasher     func() hash.Hash32
+	// Partitions is how many the table has.
 	Partitions int32
 	// MaxBatchBytes bounds a batch: the table's max.message.bytes.
 	MaxBatchBytes int
@@ -75,6 +73,7 @@ type Writer struct {
 	mu     sync.RWMutex
 	owners map[int32]*owner
 
+	answers  []*Answered // by partition: what goka emits next, nil when that isn't told
 	requests *coalescer
 	cancel   context.CancelFunc // ends what Verify waits for
 	wg       sync.WaitGroup
@@ -87,7 +86,7 @@ func NewWriter(cfg WriterConfig) *Writer {
 	ctx, cancel := context.WithCancel(context.Background())
 	verify := func(partitions []int32) error { return cfg.Verify(ctx, partitions) }
 	return &Writer{
-		cfg: cfg, owners: map[int32]*owner{},
+		cfg: cfg, owners: map[int32]*owner{}, answers: make([]*Answered, cfg.Partitions),
 		requests: newCoalescer(cfg.Topic, verify), cancel: cancel,
 	}
 }
@@ -100,7 +99,9 @@ func (w *Writer) Acquire(ctx context.Context, partition int32, id store.Identity
 	if err := o.init(ctx); err != nil {
 		return 0, fmt.Errorf("become the writer of %s/%d: %w", w.cfg.Topic, partition, err)
 	}
-	fence, err = o.produce(ctx, []*sarama.Record{fenceRecord(partition, o.number, id)})
+	first := fenceOf(partition, id)
+	first.Writer = o.number
+	fence, err = o.produce(ctx, []*sarama.Record{first.encode()})
 	if err != nil {
 		return 0, fmt.Errorf("write the fence of %s/%d: %w", w.cfg.Topic, partition, err)
 	}
@@ -147,61 +148,110 @@ func (w *Writer) owner(partition int32) (*owner, error) {
 	return nil, fmt.Errorf("%s/%d isn't owned here", w.cfg.Topic, partition)
 }
 
-// Emit is EmitWithHeaders without headers.
-func (w *Writer) Emit(topic, key string, value []byte) *goka.Promise {
-	return w.EmitWithHeaders(topic, key, value, nil)
+// Answered is what a record of the table tells of the input record that it answers.
+type Answered struct {
+	Offset  int64
+	Outcome codec.Outcome
+	// Input is the record's [InputSum].
+	Input uint32
 }
 
-// EmitWithHeaders sends a record. One that isn't for the table is a rejected event of the
-// partition that the key belongs to: its promise is finished at once, since the answer
-// behind it waits for it and fails with it. For the table it takes the input offset from
-// the headers and keeps goka's order: staged in the store, then sent, then on disk. goka
-// writes under the key of the input record only: the answer [codec.OutcomeTooLarge] goes
-// under the partition's hidden key from here, so that the row stays as it is and isn't
-// written again, which may be too large by now too.
+// Answer says what the record answers that goka emits next for a table partition: headers
+// would take goka two maps for each record. For each partition there is one caller at a
+// time of Answer and then Emit.
+func (w *Writer) Answer(partition int32, a Answered) { w.answers[partition] = &a }
+
+// EmitWithHeaders is Emit, with headers of a rejected event.
 func (w *Writer) EmitWithHeaders(topic, key string, value []byte, headers goka.Headers) *goka.Promise {
+	if topic == w.cfg.Topic {
+		return w.Emit(topic, key, value)
+	}
 	promise, finish := goka.NewPromiseWithFinisher()
+	finish(nil, w.reject(&rejection{topic: topic, key: key, value: value, headers: headers}))
+	return promise
+}
+
+// Emit sends what goka emits. For the table it is the answer that [Writer.Answer] has told
+// of. One that isn't for the table is a rejected event of the partition that the key
+// belongs to: its promise is finished at once, since the answer behind it waits for it and
+// fails with it. goka writes under the key of the input record only: the answer
+// [codec.OutcomeTooLarge] goes under the partition's hidden key from here, so that the row
+// stays as it is and isn't written again, which may be too large by now too.
+func (w *Writer) Emit(topic, key string, value []byte) *goka.Promise {
 	if topic != w.cfg.Topic {
-		finish(nil, w.reject(&rejection{topic: topic, key: key, value: value, headers: headers}))
+		return w.EmitWithHeaders(topic, key, value, nil)
+	}
+	r := Record{Kind: Answer, Key: key, Value: value}
+	partition, err := w.partition(key)
+	if err == nil {
+		err = w.answer(partition, &r)
+	}
+	if err != nil {
+		promise, finish := goka.NewPromiseWithFinisher()
+		finish(nil, err)
 		return promise
 	}
-	partition := w.partition(key)
-	if isAnswer(headers, codec.OutcomeTooLarge) {
-		key, value = codec.RejectedKey(partition), nil
+	return w.write(partition, r)
+}
+
+// answer adds what the record answers.
+func (w *Writer) answer(partition int32, r *Record) error {
+	a := w.answers[partition]
+	if a == nil {
+		return fmt.Errorf("the record of %s answers nothing that is known", r.Key)
 	}
-	// goka commits the offset of what it is told here; the store does that itself, so
-	// it is told of none.
-	err := w.submit(partition, key, value, headers, func(err error) { finish(nil, err) })
+	w.answers[partition] = nil
+	r.Source, r.Outcome, r.Input = a.Offset, a.Outcome, a.Input
+	if r.Outcome == codec.OutcomeTooLarge {
+		r.Key, r.Value = codec.RejectedKey(partition), nil
+	}
+	return nil
+}
+
+// Write sends a record; its writer's number and time are filled in. It keeps the order of
+// Emit: staged in the store, then sent, then on disk.
+func (w *Writer) Write(r Record) *goka.Promise {
+	partition, err := w.partition(r.Key)
 	if err != nil {
+		promise, finish := goka.NewPromiseWithFinisher()
 		finish(nil, err)
+		return promise
+	}
+	return w.write(partition, r)
+}
+
+// write tells its promise no offset: goka would commit that, and the store does it itself.
+func (w *Writer) write(partition int32, r Record) *goka.Promise {
+	promise, finish := goka.NewPromiseWithFinisher()
+	done := func(err error) { finish(nil, err) }
+	o, err := w.owner(partition)
+	if err == nil {
+		err = o.submit(newEntry(o.number, r, done))
+	}
+	if err != nil {
+		done(err)
 	}
 	return promise
 }
 
-func (w *Writer) partition(key string) int32 {
-	h := w.cfg.Hasher()
-	_, _ = h.Write([]byte(key)) // a hash.Hash never fails
-	return int32(h.Sum32() % uint32(w.cfg.Partitions))
+func (w *Writer) partition(key string) (int32, error) {
+	k, err := codec.ParseKey(key)
+	if err != nil {
+		return 0, err
+	}
+	return k.Partition(w.cfg.Partitions), nil
 }
 
 func (w *Writer) reject(r *rejection) error {
-	o, err := w.owner(w.partition(r.key))
+	partition, err := w.partition(r.key)
 	if err != nil {
 		return err
 	}
-	return o.reject(r)
-}
-
-func (w *Writer) submit(partition int32, key string, value []byte, headers goka.Headers, done func(error)) error {
 	o, err := w.owner(partition)
 	if err != nil {
 		return err
 	}
-	e, err := newEntry(o.number, key, value, headers, done)
-	if err != nil {
-		return err
-	}
-	return o.submit(e)
+	return o.reject(r)
 }
 
 // WritePosition writes how far the partition's input is applied, with what the state
@@ -214,13 +264,12 @@ func (w *Writer) WritePosition(ctx context.Context, partition int32, applied int
 		return err
 	}
 	done := make(chan error, 1)
-	err = o.submitMade(func() (entry, error) {
+	err = o.submitMade(func() entry {
 		at := store.Mark{Offset: applied}
 		if p := o.store.Position(); p.Applied >= applied {
 			at = store.Mark{Offset: p.Applied, Sum: p.Input}
 		}
-		key, value, headers := positionRecord(partition, at, id)
-		return newEntry(o.number, key, value, headers, func(err error) { done <- err })
+		return newEntry(o.number, positionOf(partition, at, id), func(err error) { done <- err })
 	})
 	if err != nil {
 		return err

@@ -77,9 +77,9 @@ func TestReadsSeeWhatIsOnItsWay(t *testing.T) {
 	s := w.own(writer, 0)
 	held, release := w.hold()
 	key := keyOn(0, 1)
-	first := wait(writer.EmitWithHeaders(tableTopic, key, []byte("1"), AnswerHeaders(0, codec.OutcomeApplied)))
+	first := wait(writer.Write(answer(key, []byte("1"), 0, codec.OutcomeApplied)))
 	w.awaitClosed("the first batch", held)
-	second := wait(writer.EmitWithHeaders(tableTopic, key, []byte("2"), AnswerHeaders(1, codec.OutcomeApplied)))
+	second := wait(writer.Write(answer(key, []byte("2"), 1, codec.OutcomeApplied)))
 	row, err := s.Get(key)
 	noError(t, err)
 	wantSame(t, "row", "2", string(row))
@@ -336,8 +336,8 @@ func TestBatchesFitTheTable(t *testing.T) {
 		if i%100 == 50 {
 			value = strings.Repeat("v", limit-recordExtra-200) // all but fills a batch of its own
 		}
-		headers := AnswerHeaders(1+i, codec.OutcomeInvalidPartitionDeleteTransition)
-		results = append(results, wait(writer.EmitWithHeaders(tableTopic, keyOn(0, int(i%5)), []byte(value), headers)))
+		record := answer(keyOn(0, int(i%5)), []byte(value), 1+i, codec.OutcomeInvalidPartitionDeleteTransition)
+		results = append(results, wait(writer.Write(record)))
 	}
 	release()
 	w.awaitAll(results)
@@ -397,7 +397,7 @@ func TestRecordThatTheTableRefusesWaits(t *testing.T) {
 	for i := range int64(20) {
 		results = append(results, emit(writer, 0, 1+i))
 	}
-	large := wait(writer.EmitWithHeaders(tableTopic, keyOn(0, 0), make([]byte, 2000), AnswerHeaders(21, codec.OutcomeApplied)))
+	large := wait(writer.Write(answer(keyOn(0, 0), make([]byte, 2000), 21, codec.OutcomeApplied)))
 	results = append(results, large, emit(writer, 0, 22))
 	release()
 	for tick := time.NewTicker(time.Millisecond); w.refused.Load() < 3; <-tick.C {
@@ -416,7 +416,7 @@ func TestRefusedRecordEndsWithThePartition(t *testing.T) {
 	w := newWorld(t, map[string]string{"max.message.bytes": "1000"})
 	writer := w.writer()
 	w.own(writer, 0)
-	large := wait(writer.EmitWithHeaders(tableTopic, keyOn(0, 0), make([]byte, 2000), AnswerHeaders(0, codec.OutcomeApplied)))
+	large := wait(writer.Write(answer(keyOn(0, 0), make([]byte, 2000), 0, codec.OutcomeApplied)))
 	for tick := time.NewTicker(time.Millisecond); w.refused.Load() < 1; <-tick.C {
 		noError(t, w.ctx.Err())
 	}
@@ -432,10 +432,9 @@ func TestTooLargeAnswerLeavesTheRow(t *testing.T) {
 	writer := w.writer()
 	s := w.own(writer, 0)
 	key := keyOn(0, 0)
-	w.awaitAll([]*result{
-		wait(writer.EmitWithHeaders(tableTopic, key, []byte("old"), AnswerHeaders(0, codec.OutcomeApplied))),
-		wait(writer.EmitWithHeaders(tableTopic, key, nil, AnswerHeaders(1, codec.OutcomeTooLarge))),
-	})
+	old := wait(writer.Write(answer(key, []byte("old"), 0, codec.OutcomeApplied)))
+	writer.Answer(0, Answered{Offset: 1, Outcome: codec.OutcomeTooLarge})
+	w.awaitAll([]*result{old, wait(writer.Emit(tableTopic, key, nil))})
 	value, err := s.Get(key)
 	noError(t, err)
 	wantSame(t, "row", "old", string(value))
@@ -678,25 +677,27 @@ func TestEmitErrors(t *testing.T) {
 	w := newWorld(t, nil)
 	writer := w.writer()
 	key := keyOn(0, 1)
-	good := AnswerHeaders(1, codec.OutcomeApplied)
+	record := func(key string) Record { return answer(key, nil, 1, codec.OutcomeApplied) }
 	refused := func(what string, r *result) {
 		t.Helper()
 		if w.await(r) == nil {
 			t.Errorf("%s: no error", what)
 		}
 	}
-	refused("not owned", wait(writer.EmitWithHeaders(tableTopic, key, nil, good)))
+	refused("not owned", wait(writer.Write(record(key))))
 	if err := writer.Start(0, nil); err == nil {
 		t.Error("started what isn't owned")
 	}
 	_, err := writer.Acquire(w.ctx, 0, identity)
 	noError(t, err)
-	refused("not started", wait(writer.EmitWithHeaders(tableTopic, key, nil, good)))
+	refused("not started", wait(writer.Write(record(key))))
 	s := w.own(writer, 0)
-	refused("no headers", wait(writer.Emit(tableTopic, key, nil)))
-	refused("no key of the table", wait(writer.EmitWithHeaders(tableTopic, "\x00position", nil, good)))
-	refused("other partition", wait(writer.EmitWithHeaders(tableTopic, keyOn(1, 1), nil, good)))
-	w.awaitAll([]*result{wait(writer.EmitWithHeaders(tableTopic, key, nil, good))})
+	refused("answers nothing", wait(writer.Emit(tableTopic, key, nil)))
+	writer.Answer(0, Answered{Offset: 1, Outcome: codec.OutcomeApplied})
+	refused("no key of the table, of goka", wait(writer.Emit(tableTopic, "\x00position", nil)))
+	refused("no key of the table", wait(writer.Write(record("\x00position"))))
+	refused("other partition", wait(writer.Write(record(keyOn(1, 1)))))
+	w.awaitAll([]*result{wait(writer.Write(record(key)))})
 	w.wantExact(s, 0)
 	refused("rejection of a partition not owned", wait(writer.Emit(rejectedTopic, codec.RejectedKey(1), nil)))
 }
