@@ -12,7 +12,8 @@ const maxRequestBytes = 32 << 20
 
 // coalescer joins the batches that go to one broker at the same time into one request.
 // A broker answers the requests of a connection one after the other: with a request
-// for each, fifty partitions would wait for each other's replication.
+// for each, fifty partitions would wait for each other's replication. What waits for a
+// request is verified while the one before is under way.
 type coalescer struct {
 	topic  string
 	verify func(partitions []int32) error
@@ -21,11 +22,48 @@ type coalescer struct {
 	queues map[int32]*brokerQueue
 }
 
-// brokerQueue is what waits for one broker.
-type brokerQueue struct {
+// brokerQueue is what waits for one broker: first to be verified, then to be sent.
+type brokerQueue struct{ verify, send stage }
+
+// stage does one step after the other for what has come meanwhile.
+type stage struct {
+	step func([]*produceCall)
+	// fit is how many of what waits, one at least, one step may take.
+	fit func(waiting []*produceCall) int
+
 	mu      sync.Mutex
 	waiting []*produceCall
-	sending bool
+	running bool
+}
+
+func (s *stage) add(calls ...*produceCall) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = append(s.waiting, calls...)
+	if !s.running {
+		s.running = true
+		go s.run()
+	}
+}
+
+// run goes on until nothing waits.
+func (s *stage) run() {
+	for calls := s.take(); len(calls) > 0; calls = s.take() {
+		s.step(calls)
+	}
+}
+
+func (s *stage) take() []*produceCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running = len(s.waiting) > 0; !s.running {
+		s.waiting = nil
+		return nil
+	}
+	n := s.fit(s.waiting)
+	calls := s.waiting[:n:n]
+	s.waiting = s.waiting[n:]
+	return calls
 }
 
 // produceCall is one partition's batch on its way.
@@ -47,15 +85,7 @@ func newCoalescer(topic string, verify func([]int32) error) *coalescer {
 // the batch's, about.
 func (c *coalescer) produce(broker *sarama.Broker, partition int32, batch *sarama.RecordBatch, size int) (*sarama.ProduceResponseBlock, error) {
 	call := &produceCall{broker: broker, partition: partition, batch: batch, size: size, done: make(chan struct{})}
-	q := c.queue(broker.ID())
-	q.mu.Lock()
-	q.waiting = append(q.waiting, call)
-	first := !q.sending
-	q.sending = true
-	q.mu.Unlock()
-	if first {
-		go c.drain(q)
-	}
+	c.queue(broker.ID()).verify.add(call)
 	<-call.done
 	return call.block, call.err
 }
@@ -65,53 +95,46 @@ func (c *coalescer) queue(broker int32) *brokerQueue {
 	defer c.mu.Unlock()
 	q := c.queues[broker]
 	if q == nil {
-		q = &brokerQueue{}
+		q = &brokerQueue{send: stage{step: c.request, fit: fitsRequest}}
+		q.verify = stage{fit: fitsAll, step: func(calls []*produceCall) { c.check(calls, &q.send) }}
 		c.queues[broker] = q
 	}
 	return q
 }
 
-// drain sends what waits, request by request, until nothing does.
-func (c *coalescer) drain(q *brokerQueue) {
-	for calls := q.take(); len(calls) > 0; calls = q.take() {
-		c.send(calls)
-	}
-}
-
-// take removes what fits into one request: at least one call, and one of a partition.
-func (q *brokerQueue) take() []*produceCall {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n, size := 0, 0
-	for n < len(q.waiting) {
-		next := q.waiting[n]
-		if size += next.size; n > 0 && (size > maxRequestBytes || next.broker != q.waiting[0].broker) {
-			break
-		}
-		if slices.ContainsFunc(q.waiting[:n], func(c *produceCall) bool { return c.partition == next.partition }) {
-			break // a former owner's, still on its way
-		}
-		n++
-	}
-	calls := q.waiting[:n:n]
-	q.waiting = q.waiting[n:]
-	q.sending = n > 0
-	return calls
-}
-
-func (c *coalescer) send(calls []*produceCall) {
+// check verifies the calls and passes them on.
+func (c *coalescer) check(calls []*produceCall, next *stage) {
 	partitions := make([]int32, len(calls))
 	for i, call := range calls {
 		partitions[i] = call.partition
 	}
-	if err := c.verify(partitions); err != nil {
-		for _, call := range calls {
-			call.err = err
-			close(call.done)
-		}
+	err := c.verify(partitions)
+	if err == nil {
+		next.add(calls...)
 		return
 	}
-	c.request(calls)
+	for _, call := range calls {
+		call.err = err
+		close(call.done)
+	}
+}
+
+func fitsAll(waiting []*produceCall) int { return len(waiting) }
+
+// fitsRequest is how many go into one request, which has one batch of a partition.
+func fitsRequest(waiting []*produceCall) int {
+	n, size := 0, 0
+	for n < len(waiting) {
+		next := waiting[n]
+		if size += next.size; n > 0 && (size > maxRequestBytes || next.broker != waiting[0].broker) {
+			break
+		}
+		if slices.ContainsFunc(waiting[:n], func(c *produceCall) bool { return c.partition == next.partition }) {
+			break // a former owner's, still on its way
+		}
+		n++
+	}
+	return n
 }
 
 func (c *coalescer) request(calls []*produceCall) {
