@@ -172,7 +172,7 @@ func (i *instance) options() []goka.ProcessorOption {
 		goka.WithPartitionChannelSize(256),
 		goka.WithLogger(kafka.GokaLogger{Logger: i.log}),
 		goka.WithConsumerSaramaBuilder(func([]string, string) (sarama.Consumer, error) {
-			return i.cluster.NewConsumer()
+			return i.cluster.NewConsumer(context.Background())
 		}),
 		goka.WithTopicManagerBuilder(func([]string) (goka.TopicManager, error) {
 			return topicManager{kafka.TopicManager{Cluster: i.cluster}, i}, nil

@@ -99,7 +99,7 @@ func (m *Manager) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.consumer, err = m.cluster.NewConsumer(); err != nil {
+	if m.consumer, err = m.cluster.NewConsumer(ctx); err != nil {
 		return err
 	}
 	m.emitter, err = newEmitter(m.cfg.Kafka, input, int(limit))

@@ -2,6 +2,7 @@ package views_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -14,6 +15,13 @@ import (
 // 10 to 50, as they come together; one for each question of each partition would be
 // hundreds.
 var mostAtAStart = map[kmsg.Key]int{kmsg.Metadata: 75, kmsg.ListOffsets: 125, kmsg.DescribeConfigs: 25}
+
+// slowly makes a request take as long as over a network: questions come together while one
+// is under way.
+func slowly(kmsg.Request) bool {
+	time.Sleep(2 * time.Millisecond)
+	return true
+}
 
 // A start asks a cluster of many partitions about all of them at once: its time is that
 // of some round trips, not of some for each partition.
@@ -30,7 +38,7 @@ func TestStartOfManyPartitionsTakesFewRequests(t *testing.T) {
 	for _, start := range []string{"first", "later"} {
 		counts := map[kmsg.Key]*kfake.FaultHandle{}
 		for key := range mostAtAStart {
-			counts[key] = c.Fault(kfake.Fault{Keys: []kmsg.Key{key}, Count: -1, Observe: true})
+			counts[key] = c.Fault(kfake.Fault{Keys: []kmsg.Key{key}, Count: -1, Observe: true, When: slowly})
 		}
 		m := c.ReadyManager(inFolder)
 		for key, most := range mostAtAStart {

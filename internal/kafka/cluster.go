@@ -19,6 +19,10 @@ type Cluster struct {
 	adminClient sarama.Client // client itself unless admins have settings of their own
 	admin       sarama.ClusterAdmin
 	id          string
+	connect     func() (sarama.Client, error)
+
+	mu     sync.Mutex
+	reader sarama.Client // of consumers; nil before there is one
 
 	dials    *Dials
 	offsets  *offsets
@@ -34,11 +38,12 @@ func Connect(ctx context.Context, s Settings) (*Cluster, error) {
 	}
 	cfg := s.Consumer()
 	dials := NewDials(cfg)
-	client, err := callOr(ctx, func() (sarama.Client, error) { return sarama.NewClient(s.Bootstrap, cfg) }, closeClient)
+	connect := func() (sarama.Client, error) { return sarama.NewClient(s.Bootstrap, cfg) }
+	client, err := callOr(ctx, connect, closeClient)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %v: %w", s.Bootstrap, err)
 	}
-	c := &Cluster{client: client, adminClient: client, dials: dials, offsets: newOffsets(client), fetches: newFetches(client)}
+	c := &Cluster{client: client, adminClient: client, connect: connect, dials: dials, offsets: newOffsets(client), fetches: newFetches(client)}
 	c.topics = &shared[string, metadataAnswer]{ask: c.askTopics}
 	c.settings = &shared[topicSetting, settingsAnswer]{ask: c.askSettings}
 	if err := c.identify(ctx, s); err != nil {
@@ -68,22 +73,46 @@ func (c *Cluster) identify(ctx context.Context, s Settings) (err error) {
 	return nil
 }
 
-// Close ends the connection.
+// Close ends the connections.
 func (c *Cluster) Close() error {
-	if c.adminClient == c.client {
-		return c.client.Close()
+	var errs []error
+	for _, client := range c.clients() {
+		errs = append(errs, client.Close())
 	}
-	return errors.Join(c.adminClient.Close(), c.client.Close())
+	return errors.Join(errs...)
+}
+
+func (c *Cluster) clients() []sarama.Client {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := []sarama.Client{c.client}
+	for _, other := range []sarama.Client{c.adminClient, c.reader} {
+		if other != nil && other != c.client {
+			all = append(all, other)
+		}
+	}
+	return all
 }
 
 // Client is the client underneath, to share its connections. It is closed with the
 // cluster.
 func (c *Cluster) Client() sarama.Client { return c.client }
 
-// NewConsumer returns a consumer over the cluster's connections, which it leaves open.
-// Partitions that it begins to consume together are asked about together.
-func (c *Cluster) NewConsumer() (sarama.Consumer, error) {
-	return sarama.NewConsumerFromClient(sharingClient{c.client, c.offsets})
+// NewConsumer returns a consumer. All of them share connections, which are their own, since
+// a broker answers the requests of one after the other: what waits for records would hold
+// up every question. They are closed with the cluster. Partitions that are begun to be
+// consumed together are asked about together.
+func (c *Cluster) NewConsumer(ctx context.Context) (sarama.Consumer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reader == nil {
+		reader, err := callOr(ctx, c.connect, closeClient)
+		if err != nil {
+			return nil, fmt.Errorf("connect to consume: %w", err)
+		}
+		c.reader = reader
+	}
+	return sarama.NewConsumerFromClient(sharingClient{c.reader, c.offsets})
 }
 
 // sharingClient asks for offsets with others.
@@ -329,7 +358,7 @@ func Reconnect(clients ...sarama.Client) {
 }
 
 // Reconnect is [Reconnect] for the cluster's own connections.
-func (c *Cluster) Reconnect() { Reconnect(c.client, c.adminClient) }
+func (c *Cluster) Reconnect() { Reconnect(c.clients()...) }
 
 // call runs f and gives up waiting when the context ends. sarama takes no context;
 // f then goes on until its own network timeouts.

@@ -8,7 +8,7 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// Dials counts the connections that one client tries to make. While the count stays, the
+// Dials counts the connections that the clients of one config try to make. While the count stays, the
 // client hears from the brokers that it heard from before, as they were: none of them was
 // restarted.
 type Dials struct {

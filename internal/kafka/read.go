@@ -137,7 +137,7 @@ func (c *Cluster) OffsetAt(ctx context.Context, topic string, partition int32, a
 // a time, from the given offsets on. It ends without an error when the context does, and
 // with the function's error or that of a partition which can't be read on.
 func (c *Cluster) Follow(ctx context.Context, topic string, from map[int32]int64, take func(Record) error) error {
-	consumer, err := c.NewConsumer()
+	consumer, err := c.NewConsumer(ctx)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 func TestRecordsAreTheDataAndNothingElse(t *testing.T) {
@@ -91,7 +93,7 @@ func TestRecordAt(t *testing.T) {
 			noError(t, w.CreateTopic("t", 1, map[string]string{"message.timestamp.type": timestamps}))
 			w.produce("t", 3)
 			w.transact("t", 1, kgo.TryCommit) // its control record is at 4
-			consumer, err := w.cluster.NewConsumer()
+			consumer, err := w.cluster.NewConsumer(w.ctx)
 			noError(t, err)
 			defer consumer.Close()
 			partition, err := consumer.ConsumePartition("t", 0, 0)
@@ -116,4 +118,26 @@ func TestRecordAt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A broker answers the requests of a connection one after the other.
+func TestConsumersHoldUpNoQuestions(t *testing.T) {
+	w := newWorld(t)
+	noError(t, w.CreateTopic("t", 1, nil))
+	cluster, err := Connect(w.ctx, Settings{Bootstrap: []string{w.addr}, FetchMaxWait: 10 * time.Second})
+	noError(t, err)
+	defer cluster.Close()
+	fetching := w.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Count: -1, Observe: true})
+	consumer, err := cluster.NewConsumer(w.ctx)
+	noError(t, err)
+	partition, err := consumer.ConsumePartition("t", 0, 0)
+	noError(t, err)
+	noError(t, fetching.Wait(w.ctx, 1))
+	ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
+	defer cancel()
+	_, err = cluster.EndOffset(ctx, "t", 0)
+	noError(t, err)
+	w.produce("t", 1)
+	<-partition.Messages()
+	partition.AsyncClose()
 }

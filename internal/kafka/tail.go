@@ -24,27 +24,23 @@ func (c *Cluster) FirstData(ctx context.Context, topic string, partition int32, 
 // when there is none. What follows up to the end offset, control records for one, a reader
 // can wait for for ever.
 func (c *Cluster) DataEnd(ctx context.Context, topic string, partition int32) (int64, error) {
-	start, err := c.StartOffset(ctx, topic, partition)
-	if err != nil {
-		return 0, err
-	}
 	end, err := c.EndOffset(ctx, topic, partition)
 	if err != nil {
 		return 0, err
 	}
-	for tail := int64(1); ; tail *= 16 {
-		from := max(start, end-tail)
-		behind := start
+	for tail := int64(1); tail < 16*end; tail *= 16 {
+		from, behind := max(0, end-tail), int64(0)
 		for r, err := range c.Records(ctx, topic, partition, from, end) {
 			if err != nil {
 				return 0, err
 			}
 			behind = r.Offset + 1
 		}
-		if behind > from || from == start {
+		if behind > 0 {
 			return behind, nil
 		}
 	}
+	return c.StartOffset(ctx, topic, partition)
 }
 
 // MayRead returns a [DeniedError] when this client may not read the topic: sarama's
