@@ -65,6 +65,7 @@ var Measures = []Measure{
 	{Key: "listEpoch.slice", Name: "list an epoch, as a slice", Unit: perSecond, Ratio: 3},
 	{Key: "size", Name: "size of an epoch", Unit: perSecond, Ratio: 1000},
 	{Key: "restart", Name: "restart, nothing new: time to ready", Unit: millis, Lower: true, Ratio: 10},
+	{Key: "restart.fleet", Name: "restart right after the fleet's: time to ready", Unit: millis, Lower: true},
 	{Key: "first.written", Name: "first start, table as written: time to ready", Unit: millis, Lower: true, Ratio: 1.2},
 	{Key: "first.compacted", Name: "first start, table compacted: time to ready", Unit: millis, Lower: true, Ratio: 2},
 	{Key: "assign", Name: "new metadata partition, the rest ready", Unit: millis, Lower: true, Bound: 300},
