@@ -58,7 +58,7 @@ var full = scale{
 
 var short = scale{
 	latencySegments: 40, inFlight: map[int]int{1: 30, 100: 2_000, 1000: 6_000},
-	querySegments: 10_000, warmUp: 700, measure: 300,
+	querySegments: 10_000, warmUp: 500, measure: 300,
 	restartSegments: 50_000,
 }
 

@@ -126,7 +126,7 @@ func (s Settings) consumer(kind ClientKind) *sarama.Config {
 	c.Consumer.Offsets.Initial = sarama.OffsetOldest
 	c.Consumer.MaxWaitTime = cmp.Or(s.FetchMaxWait, 100*time.Millisecond)
 	c.Consumer.Fetch.Default = 128 << 10
-	c.ChannelBufferSize = 64
+	c.ChannelBufferSize = 512
 	return c
 }
 
