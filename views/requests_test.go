@@ -19,7 +19,7 @@ var mostAtAStart = map[kmsg.Key]int{kmsg.Metadata: 75, kmsg.ListOffsets: 125, km
 // slowly makes a request take as long as over a network: questions come together while one
 // is under way.
 func slowly(kmsg.Request) bool {
-	time.Sleep(2 * time.Millisecond)
+	time.Sleep(2 * time.Millisecond) //nolint:forbidigo // it stands for the network, nothing waits for it
 	return true
 }
 
