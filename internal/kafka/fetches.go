@@ -3,6 +3,7 @@ package kafka
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -12,6 +13,10 @@ import (
 // togetherBytes is how much of each partition a fetch brings at least that is of several
 // partitions: only the first one of them is sure to bring a whole batch.
 const togetherBytes = 64 << 10
+
+// mostTogether bounds a fetch of several partitions; those that it has no room for are
+// asked for once more.
+const mostTogether = 32 << 20
 
 // fetches reads from the leaders of partitions, with one request to each for all that is
 // asked at a time.
@@ -51,7 +56,7 @@ func (f *fetches) get(ctx context.Context, key fetchKey) (*sarama.FetchResponseB
 		return nil, err
 	}
 	answer := answers[key]
-	if answer.err != nil || len(answers) == 1 || !isCutShort(answer.block, key.from) {
+	if len(answers) == 1 || !answer.isCutShort(key.from) {
 		return answer.block, answer.err
 	}
 	answer, err = call(ctx, func() (fetchAnswer, error) { return f.ask(leader.ID(), []fetchKey{key})[key], nil })
@@ -94,7 +99,7 @@ func (f *fetches) once(leader int32, keys []fetchKey, answers fetchAnswers) {
 			most = max(most, togetherBytes)
 		}
 		req.AddBlock(k.topic, k.partition, k.from, most, -1)
-		req.MaxBytes += most
+		req.MaxBytes = min(req.MaxBytes+most, mostTogether)
 	}
 	broker, err := f.client.Broker(leader)
 	var resp *sarama.FetchResponse
@@ -121,9 +126,13 @@ func blockIn(resp *sarama.FetchResponse, k fetchKey) fetchAnswer {
 	return fetchAnswer{block: block}
 }
 
-// isCutShort tells whether there is more behind an offset than the block holds, of which
-// it holds nothing: the batch there was larger than what was asked for.
-func isCutShort(block *sarama.FetchResponseBlock, from int64) bool {
-	next, _ := recordsOf(block, from, block.HighWaterMarkOffset, func(Record) bool { return true })
-	return next == from && from < block.HighWaterMarkOffset
+// isCutShort tells whether there is more behind an offset than the answer holds, of which it
+// holds nothing: the batch there was larger than what was asked for, or there was no room.
+func (a fetchAnswer) isCutShort(from int64) bool {
+	if a.err != nil {
+		return errors.Is(a.err, sarama.ErrIncompleteResponse)
+	}
+	end := a.block.HighWaterMarkOffset
+	next, _ := recordsOf(a.block, from, end, func(Record) bool { return true })
+	return next == from && from < end
 }

@@ -125,6 +125,23 @@ type damaged struct {
 	dir string
 }
 
+// A start opens fifty stores: what each writes and syncs is what it takes.
+func TestOpenOfAnUnchangedStoreWritesNoRows(t *testing.T) {
+	dir := filled(t)
+	reopen := func() []string {
+		s := opened(t, dir, Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}, ResetNone)
+		noError(t, s.Close())
+		return files(t, dir, "*.ldb")
+	}
+	before := reopen() // moves what was written since into a file
+	wantSame(t, "files", before, reopen())
+	for _, journal := range files(t, dir, "*.log") {
+		info, err := os.Stat(journal)
+		noError(t, err)
+		wantSame(t, "bytes of "+journal, int64(0), info.Size())
+	}
+}
+
 func TestOpenResets(t *testing.T) {
 	fits := Expect{Identity: identity, TableEnd: end, MaxAge: anyAge}
 	recreated := fits

@@ -45,6 +45,28 @@ func TestOnlyWhatIsVerifiedIsWritten(t *testing.T) {
 	wantSame(t, "applied", int64(0), s.Committed().Applied)
 }
 
+// While a request is under way the next one is verified.
+func TestVerificationDoesntWaitForTheRequestBefore(t *testing.T) {
+	w := newWorld(t, nil)
+	writer := w.writer()
+	stores := []*store.Store{w.own(writer, 0), w.own(writer, 1)}
+	held, release := w.hold()
+	first := emit(writer, 0, 0)
+	w.awaitClosed("the first request", held)
+	verified := make(chan struct{})
+	writer.requests.verify = func([]int32) error {
+		close(verified)
+		return nil
+	}
+	second := emit(writer, 1, 0)
+	w.awaitClosed("the second verification", verified)
+	release()
+	w.awaitAll([]*result{first, second})
+	for p, s := range stores {
+		w.wantExact(s, int32(p))
+	}
+}
+
 // Close doesn't wait for a verdict: what is on its way fails.
 func TestCloseEndsAVerification(t *testing.T) {
 	w := newWorld(t, nil)

@@ -41,10 +41,15 @@ func queries(ctx context.Context, r bench.Request) (values, error) {
 }
 
 // lookups asks for segments at random places of a workload whose partitions have so many
-// segments together.
+// segments together. Each partition was asked before: the first question builds its index.
 func lookups(ctx context.Context, r bench.Request) (values, error) {
 	partitions := bench.UserPartitions(r.Seed, r.UserPartitions)
 	return with(ctx, r, metadataPartitions(partitions), func(m *views.Manager) (values, error) {
+		for _, tip := range partitions {
+			if _, _, err := m.HighestOffsetForEpoch(ctx, tip, 0); err != nil {
+				return nil, err
+			}
+		}
 		rate, err := measureRate(1, r, func() bool {
 			at := rand.IntN(r.Segments)
 			tip, i := partitions[at%len(partitions)], at/len(partitions)
