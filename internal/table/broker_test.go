@@ -221,8 +221,7 @@ func emit(w *Writer, partition int32, offset int64) *result {
 	case 9:
 		key, value = codec.RejectedKey(partition), nil
 	}
-	w.Answer(partition, Answered{Offset: offset, Outcome: codec.OutcomeApplied})
-	return wait(w.Emit(tableTopic, key, value))
+	return wait(w.Write(answer(key, value, offset, codec.OutcomeApplied)))
 }
 
 func answer(key string, value []byte, offset int64, outcome codec.Outcome) Record {

@@ -426,6 +426,25 @@ func TestRefusedRecordEndsWithThePartition(t *testing.T) {
 	}
 }
 
+// goka emits a key and a value; what they answer it was told before, and only once.
+func TestEmitSendsTheAnswerThatWasTold(t *testing.T) {
+	w := newWorld(t, nil)
+	writer := w.writer()
+	s := w.own(writer, 0)
+	key := keyOn(0, 0)
+	told := Answered{Offset: 3, Outcome: codec.OutcomeApplied, Input: 5}
+	writer.Answer(0, told)
+	w.awaitAll([]*result{wait(writer.Emit(tableTopic, key, []byte("row")))})
+	if err := w.await(wait(writer.Emit(tableTopic, key, []byte("row")))); err == nil {
+		t.Error("an answer was sent twice")
+	}
+	last := w.records(0)[len(w.records(0))-1]
+	got, err := Parse(string(last.Key), last.Value, gokaHeaders(last.Headers), last.Timestamp)
+	noError(t, err)
+	wantSame(t, "told", told, Answered{got.Source, got.Outcome, got.Input})
+	w.wantExact(s, 0)
+}
+
 // The answer to an event whose row would be too large says so and touches no row.
 func TestTooLargeAnswerLeavesTheRow(t *testing.T) {
 	w := newWorld(t, nil)
