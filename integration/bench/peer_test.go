@@ -57,9 +57,9 @@ var full = scale{
 }
 
 var short = scale{
-	latencySegments: 40, inFlight: map[int]int{1: 30, 100: 2_000, 1000: 6_000},
-	querySegments: 10_000, warmUp: 500, measure: 300,
-	restartSegments: 50_000,
+	latencySegments: 30, inFlight: map[int]int{1: 25, 100: 1_500, 1000: 5_000},
+	querySegments: 10_000, warmUp: 400, measure: 250,
+	restartSegments: 40_000,
 }
 
 // harness runs the parts and collects their results.
