@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"golang.org/x/sync/errgroup"
 )
@@ -20,7 +19,7 @@ func TestFetchesGoTogether(t *testing.T) {
 	w.produce("u", 2)
 	leader, err := w.cluster.client.Leader("t", 0)
 	noError(t, err)
-	fetching := w.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Count: -1, Observe: true})
+	fetching := w.count(kmsg.Fetch)
 	key := func(topic string, from int64) fetchKey { return fetchKey{topicPartition{topic, 0}, from, 1} }
 	keys := []fetchKey{key("t", 0), key("t", 2), key("u", 1), key("none", 0)}
 	answers := w.cluster.fetches.ask(leader.ID(), keys)

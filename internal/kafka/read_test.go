@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -127,7 +126,7 @@ func TestConsumersHoldUpNoQuestions(t *testing.T) {
 	cluster, err := Connect(w.ctx, Settings{Bootstrap: []string{w.addr}, FetchMaxWait: 10 * time.Second})
 	noError(t, err)
 	defer cluster.Close()
-	fetching := w.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Count: -1, Observe: true})
+	fetching := w.count(kmsg.Fetch)
 	consumer, err := cluster.NewConsumer(w.ctx)
 	noError(t, err)
 	partition, err := consumer.ConsumePartition("t", 0, 0)

@@ -192,11 +192,15 @@ type encoded struct {
 
 const headersOfAnswer = 4
 
-// headerKeys are the headers' keys as sarama takes them; it doesn't change them.
-var headerKeys = map[string][]byte{
-	headerOffset: []byte(headerOffset), headerOutcome: []byte(headerOutcome), headerCluster: []byte(headerCluster),
-	headerTopic: []byte(headerTopic), headerWriter: []byte(headerWriter), headerSum: []byte(headerSum),
-}
+// The headers' keys as sarama takes them; it doesn't change them.
+var (
+	keyOffset  = []byte(headerOffset)
+	keyOutcome = []byte(headerOutcome)
+	keyCluster = []byte(headerCluster)
+	keyTopic   = []byte(headerTopic)
+	keyWriter  = []byte(headerWriter)
+	keySum     = []byte(headerSum)
+)
 
 // encode is the record as Parse reads it. Its time is that of the batch.
 func (r Record) encode() *sarama.Record {
@@ -205,31 +209,31 @@ func (r Record) encode() *sarama.Record {
 	numbers := e.numbers[:0]
 	if r.Kind != Fence {
 		numbers = strconv.AppendInt(numbers, r.Source, 10)
-		e.add(headerOffset, numbers)
+		e.add(keyOffset, numbers)
 	}
 	if r.Outcome != 0 {
-		e.add(headerOutcome, []byte(r.Outcome.String()))
+		e.add(keyOutcome, []byte(r.Outcome.String()))
 	} else {
-		e.add(headerCluster, []byte(r.ClusterID))
-		e.add(headerTopic, []byte(r.TopicID.String()))
+		e.add(keyCluster, []byte(r.ClusterID))
+		e.add(keyTopic, []byte(r.TopicID.String()))
 	}
-	numbers = e.addNumber(headerWriter, r.Writer, numbers)
-	e.addNumber(headerSum, r.Input, numbers)
+	numbers = e.addNumber(keyWriter, r.Writer, numbers)
+	e.addNumber(keySum, r.Input, numbers)
 	return &e.Record
 }
 
-func (e *encoded) add(key string, value []byte) {
+func (e *encoded) add(key, value []byte) {
 	n := len(e.Headers)
 	if n < len(e.headers) {
-		e.headers[n] = sarama.RecordHeader{Key: headerKeys[key], Value: value}
+		e.headers[n] = sarama.RecordHeader{Key: key, Value: value}
 		e.Headers = append(e.Headers, &e.headers[n])
 		return
 	}
-	e.Headers = append(e.Headers, &sarama.RecordHeader{Key: headerKeys[key], Value: value})
+	e.Headers = append(e.Headers, &sarama.RecordHeader{Key: key, Value: value})
 }
 
 // addNumber adds no header for 0.
-func (e *encoded) addNumber(key string, n uint32, numbers []byte) []byte {
+func (e *encoded) addNumber(key []byte, n uint32, numbers []byte) []byte {
 	if n == 0 {
 		return numbers
 	}

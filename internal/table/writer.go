@@ -161,37 +161,37 @@ type Answered struct {
 // time of Answer and then Emit.
 func (w *Writer) Answer(partition int32, a Answered) { w.answers[partition] = &a }
 
-// EmitWithHeaders is Emit, with headers of a rejected event.
-func (w *Writer) EmitWithHeaders(topic, key string, value []byte, headers goka.Headers) *goka.Promise {
-	if topic == w.cfg.Topic {
-		return w.Emit(topic, key, value)
-	}
-	promise, finish := goka.NewPromiseWithFinisher()
-	finish(nil, w.reject(&rejection{topic: topic, key: key, value: value, headers: headers}))
-	return promise
+// Emit is EmitWithHeaders without headers.
+func (w *Writer) Emit(topic, key string, value []byte) *goka.Promise {
+	return w.EmitWithHeaders(topic, key, value, nil)
 }
 
-// Emit sends what goka emits. For the table it is the answer that [Writer.Answer] has told
-// of. One that isn't for the table is a rejected event of the partition that the key
-// belongs to: its promise is finished at once, since the answer behind it waits for it and
-// fails with it. goka writes under the key of the input record only: the answer
-// [codec.OutcomeTooLarge] goes under the partition's hidden key from here, so that the row
-// stays as it is and isn't written again, which may be too large by now too.
-func (w *Writer) Emit(topic, key string, value []byte) *goka.Promise {
+// EmitWithHeaders sends what goka emits. For the table it is the answer that [Writer.Answer]
+// has told of. One that isn't for the table is a rejected event of the partition that the key
+// belongs to, with its headers: its promise is finished at once, since the answer behind it
+// waits for it and fails with it. goka writes under the key of the input record only: the
+// answer [codec.OutcomeTooLarge] goes under the partition's hidden key from here, so that the
+// row stays as it is and isn't written again, which may be too large by now too.
+func (w *Writer) EmitWithHeaders(topic, key string, value []byte, headers goka.Headers) *goka.Promise {
 	if topic != w.cfg.Topic {
-		return w.EmitWithHeaders(topic, key, value, nil)
+		return finished(w.reject(&rejection{topic: topic, key: key, value: value, headers: headers}))
+	}
+	partition, err := w.partition(key)
+	if err != nil {
+		return finished(err)
 	}
 	r := Record{Kind: Answer, Key: key, Value: value}
-	partition, err := w.partition(key)
-	if err == nil {
-		err = w.answer(partition, &r)
-	}
-	if err != nil {
-		promise, finish := goka.NewPromiseWithFinisher()
-		finish(nil, err)
-		return promise
+	if err := w.answer(partition, &r); err != nil {
+		return finished(err)
 	}
 	return w.write(partition, r)
+}
+
+// finished is a promise that has come true, or failed.
+func finished(err error) *goka.Promise {
+	promise, finish := goka.NewPromiseWithFinisher()
+	finish(nil, err)
+	return promise
 }
 
 // answer adds what the record answers.
@@ -213,9 +213,7 @@ func (w *Writer) answer(partition int32, r *Record) error {
 func (w *Writer) Write(r Record) *goka.Promise {
 	partition, err := w.partition(r.Key)
 	if err != nil {
-		promise, finish := goka.NewPromiseWithFinisher()
-		finish(nil, err)
-		return promise
+		return finished(err)
 	}
 	return w.write(partition, r)
 }
