@@ -61,18 +61,20 @@ type EpochOffset struct {
 // LeaderEpochs is the leader epochs of a segment, ascending, each with its first
 // offset. It can't be changed; the zero value is empty.
 type LeaderEpochs struct {
-	// The first epoch needs no memory of its own: most segments have no other.
-	epoch  int32
-	some   bool
-	offset int64
-	rest   []EpochOffset
+	_ [0]func() // for == would compare rest by its address
+	// The first epoch needs no memory of its own: most segments have no other. With at most
+	// four fields and four words the compiler keeps the whole in registers, where lists are
+	// made of them.
+	some  bool
+	first EpochOffset
+	rest  *[]EpochOffset // nil when there is no other
 }
 
 // NewLeaderEpochs copies and sorts the entries. Of two entries with one epoch the
 // later one in the arguments stays, as in Kafka's map.
 func NewLeaderEpochs(entries ...EpochOffset) LeaderEpochs {
 	if len(entries) == 1 { // nearly always, and inlined
-		return LeaderEpochs{epoch: entries[0].LeaderEpoch, offset: entries[0].Offset, some: true}
+		return LeaderEpochs{first: entries[0], some: true}
 	}
 	return severalEpochs(entries)
 }
@@ -84,7 +86,8 @@ func severalEpochs(entries []EpochOffset) LeaderEpochs {
 	entries = ascending(entries)
 	l := NewLeaderEpochs(entries[0])
 	if len(entries) > 1 {
-		l.rest = slices.Clone(entries[1:])
+		rest := slices.Clone(entries[1:])
+		l.rest = &rest
 	}
 	return l
 }
@@ -114,24 +117,24 @@ func (l LeaderEpochs) Len() int {
 	if !l.some {
 		return 0
 	}
-	return 1 + len(l.rest)
+	return 1 + len(l.others())
 }
 
 // At returns the i-th epoch, in ascending order; it panics out of range.
 func (l LeaderEpochs) At(i int) EpochOffset {
 	if i == 0 && l.some {
-		return EpochOffset{l.epoch, l.offset}
+		return l.first
 	}
-	return l.rest[i-1]
+	return l.others()[i-1]
 }
 
 // All iterates over the epochs in ascending order.
 func (l LeaderEpochs) All() iter.Seq2[int32, int64] {
 	return func(yield func(int32, int64) bool) {
-		if l.some && !yield(l.epoch, l.offset) {
+		if l.some && !yield(l.first.LeaderEpoch, l.first.Offset) {
 			return
 		}
-		for _, e := range l.rest {
+		for _, e := range l.others() {
 			if !yield(e.LeaderEpoch, e.Offset) {
 				return
 			}
@@ -142,10 +145,10 @@ func (l LeaderEpochs) All() iter.Seq2[int32, int64] {
 // Find returns the position of an epoch, and whether it is there; of one that isn't,
 // where it would be.
 func (l LeaderEpochs) Find(epoch int32) (int, bool) {
-	if !l.some || epoch <= l.epoch {
-		return 0, l.some && epoch == l.epoch
+	if !l.some || epoch <= l.first.LeaderEpoch {
+		return 0, l.some && epoch == l.first.LeaderEpoch
 	}
-	i, found := slices.BinarySearchFunc(l.rest, epoch, func(e EpochOffset, want int32) int {
+	i, found := slices.BinarySearchFunc(l.others(), epoch, func(e EpochOffset, want int32) int {
 		return cmp.Compare(e.LeaderEpoch, want)
 	})
 	return 1 + i, found
@@ -153,8 +156,15 @@ func (l LeaderEpochs) Find(epoch int32) (int, bool) {
 
 // Equal tells whether both hold the same epochs with the same offsets.
 func (l LeaderEpochs) Equal(other LeaderEpochs) bool {
-	sameFirst := l.some == other.some && l.epoch == other.epoch && l.offset == other.offset
-	return sameFirst && slices.Equal(l.rest, other.rest)
+	return l.some == other.some && l.first == other.first && slices.Equal(l.others(), other.others())
+}
+
+// others are the epochs behind the first.
+func (l LeaderEpochs) others() []EpochOffset {
+	if l.rest == nil {
+		return nil
+	}
+	return *l.rest
 }
 
 // String returns Kafka's form, {0=0, 1=50}.
@@ -220,10 +230,10 @@ type RemoteLogSegmentMetadata struct {
 	// MaxTimestampMs is the greatest record timestamp in milliseconds since 1970;
 	// −1 is unknown.
 	MaxTimestampMs int64
-	// BrokerID is the broker that wrote the last event.
-	BrokerID int32
 	// EventTimestampMs is when the last event was made, in milliseconds since 1970.
 	EventTimestampMs int64
+	// BrokerID is the broker that wrote the last event.
+	BrokerID int32
 	// SegmentSizeInBytes is the size of the log file.
 	SegmentSizeInBytes int32
 	// LeaderEpochs must not be empty.

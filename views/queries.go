@@ -10,32 +10,35 @@ import (
 )
 
 // RemoteLogSegmentMetadata implements [api.RemoteLogMetadataManager].
-func (m *Manager) RemoteLogSegmentMetadata(_ context.Context, tip api.TopicIdPartition, leaderEpoch int32, offset int64) (api.RemoteLogSegmentMetadata, bool, error) {
-	return m.find(tip, offset, func(s *index.Snapshot) (*index.Segment, bool) {
+func (m *Manager) RemoteLogSegmentMetadata(_ context.Context, tip api.TopicIdPartition, leaderEpoch int32, offset int64) (found api.RemoteLogSegmentMetadata, ok bool, err error) {
+	ok, err = m.find(&found, &tip, offset, func(s *index.Snapshot) (*index.Segment, bool) {
 		return s.RemoteLogSegmentMetadata(leaderEpoch, offset)
 	})
+	return found, ok, err
 }
 
 // NextSegmentWithTxnIndex implements [api.RemoteLogMetadataManager].
-func (m *Manager) NextSegmentWithTxnIndex(_ context.Context, tip api.TopicIdPartition, leaderEpoch int32, offset int64) (api.RemoteLogSegmentMetadata, bool, error) {
-	return m.find(tip, offset, func(s *index.Snapshot) (*index.Segment, bool) {
+func (m *Manager) NextSegmentWithTxnIndex(_ context.Context, tip api.TopicIdPartition, leaderEpoch int32, offset int64) (found api.RemoteLogSegmentMetadata, ok bool, err error) {
+	ok, err = m.find(&found, &tip, offset, func(s *index.Snapshot) (*index.Segment, bool) {
 		return s.NextSegmentWithTxnIndex(leaderEpoch, offset)
 	})
+	return found, ok, err
 }
 
-func (m *Manager) find(tip api.TopicIdPartition, offset int64, search func(*index.Snapshot) (*index.Segment, bool)) (api.RemoteLogSegmentMetadata, bool, error) {
+// find describes what is found where the caller returns it: to hand it on costs a copy.
+func (m *Manager) find(found *api.RemoteLogSegmentMetadata, tip *api.TopicIdPartition, offset int64, search func(*index.Snapshot) (*index.Segment, bool)) (bool, error) {
 	if offset < 0 {
-		return api.RemoteLogSegmentMetadata{}, false, &api.InvalidArgumentError{Field: "offset", Reason: fmt.Sprintf("must not be negative: %d", offset)}
+		return false, &api.InvalidArgumentError{Field: "offset", Reason: fmt.Sprintf("must not be negative: %d", offset)}
 	}
-	s, err := m.snapshot(&tip)
+	s, err := m.snapshot(tip)
 	if err != nil {
-		return api.RemoteLogSegmentMetadata{}, false, err
+		return false, err
 	}
 	segment, ok := search(s)
-	if !ok {
-		return api.RemoteLogSegmentMetadata{}, false, nil
+	if ok {
+		segment.Describe(found)
 	}
-	return segment.Metadata(), true, nil
+	return ok, nil
 }
 
 // HighestOffsetForEpoch implements [api.RemoteLogMetadataManager]; see [Bounds].

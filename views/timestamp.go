@@ -32,16 +32,17 @@ import (
 // A negative time (ListOffsets' special values are for the broker to answer), a negative
 // startOffset and a chain whose offsets are negative or fall are ErrInvalidArgument; else
 // it fails as the other reads do.
-func (m *Manager) RemoteLogSegmentByTimestamp(_ context.Context, tip api.TopicIdPartition, epochs api.LeaderEpochs, timestampMs, startOffset int64) (api.RemoteLogSegmentMetadata, bool, error) {
+func (m *Manager) RemoteLogSegmentByTimestamp(_ context.Context, tip api.TopicIdPartition, epochs api.LeaderEpochs, timestampMs, startOffset int64) (found api.RemoteLogSegmentMetadata, ok bool, err error) {
 	if timestampMs < 0 {
-		return api.RemoteLogSegmentMetadata{}, false, &api.InvalidArgumentError{Field: "timestampMs", Reason: fmt.Sprintf("must not be negative: %d", timestampMs)}
+		return found, false, &api.InvalidArgumentError{Field: "timestampMs", Reason: fmt.Sprintf("must not be negative: %d", timestampMs)}
 	}
 	if err := validateChain(epochs); err != nil {
-		return api.RemoteLogSegmentMetadata{}, false, err
+		return found, false, err
 	}
-	return m.find(tip, startOffset, func(s *index.Snapshot) (*index.Segment, bool) {
+	ok, err = m.find(&found, &tip, startOffset, func(s *index.Snapshot) (*index.Segment, bool) {
 		return s.RemoteLogSegmentByTimestamp(epochs, timestampMs, startOffset)
 	})
+	return found, ok, err
 }
 
 func validateChain(epochs api.LeaderEpochs) error {

@@ -17,7 +17,7 @@ func (l List) All(yield func(*Segment) bool) { l.segments.all(yield) }
 func (l List) Metadata() []api.RemoteLogSegmentMetadata {
 	all, n := make([]api.RemoteLogSegmentMetadata, l.Len()), 0
 	for s := range l.All {
-		s.describe(&all[n])
+		s.Describe(&all[n])
 		n++
 	}
 	return all

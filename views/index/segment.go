@@ -52,13 +52,13 @@ func newSegment(row *codec.Row, common *rest) *Segment {
 
 // Metadata returns the segment as the contract describes it.
 func (s *Segment) Metadata() (m api.RemoteLogSegmentMetadata) {
-	s.describe(&m)
+	s.Describe(&m)
 	return m
 }
 
 // describe writes all fields of m, each to where it is wanted: lists are made of these, and
 // a copy of the whole costs as much as all else.
-func (s *Segment) describe(m *api.RemoteLogSegmentMetadata) {
+func (s *Segment) Describe(m *api.RemoteLogSegmentMetadata) {
 	m.ID.TopicIdPartition, m.ID.ID = s.rest.partition, s.id
 	m.StartOffset, m.EndOffset = s.start, s.end
 	m.MaxTimestampMs, m.EventTimestampMs = s.maxTimestamp, s.eventTimestamp
