@@ -14,15 +14,12 @@ import (
 // events of a user's partition, as Kafka's RemoteLogMetadataTopicPartitioner has it.
 // The topic's name plays no part. n must be positive.
 func MetadataPartition(tip api.TopicIdPartition, n int32) int32 {
-	return PartitionOfHash(PartitionHash(&tip), n)
+	return int32(partitionHash(&tip)) % n
 }
 
-// PartitionOfHash is MetadataPartition for who has the PartitionHash already.
-func PartitionOfHash(hash uint32, n int32) int32 { return int32(hash) % n }
-
-// PartitionHash is Kafka's toPositive(murmur2(…)) over the four bytes of Java's
+// partitionHash is Kafka's toPositive(murmur2(…)) over the four bytes of Java's
 // Objects.hash(id.lsb, id.msb, partition); it never has the sign bit.
-func PartitionHash(tip *api.TopicIdPartition) uint32 {
+func partitionHash(tip *api.TopicIdPartition) uint32 {
 	most, least := tip.TopicID.Bits()
 	h := uint32(1)
 	for _, part := range [...]uint32{longHash(least), longHash(most), uint32(tip.Partition)} {
@@ -87,5 +84,5 @@ func (h *hasher) Sum32() uint32 {
 	if !ok {
 		return 0
 	}
-	return PartitionHash(&tip)
+	return partitionHash(&tip)
 }

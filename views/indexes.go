@@ -22,35 +22,44 @@ type identity struct {
 
 func identityOf(tip api.TopicIdPartition) identity { return identity{tip.TopicID, tip.Partition} }
 
-// indexed is an index in memory, of what, and whether it was asked since the last trim.
+// indexed is an index in memory, of what, of whose rows, and whether it was asked since the
+// last trim.
 type indexed struct {
 	*index.Partition
-	of   identity
-	hash uint32
-	used atomic.Bool
+	of    identity
+	ready *gate // its metadata partition's
+	used  atomic.Bool
 }
 
-// indexes are the indexes of one metadata partition's user partitions. Each is built
-// from the rows when it is first asked for. Look-ups take no lock; all else is for one
-// goroutine at a time.
-type indexes struct {
-	byPartition *lookup
-	// tally counts the rows, once somebody has asked.
-	tally *tally
-}
-
-func newIndexes() indexes { return indexes{byPartition: newLookup()} }
-
-// get returns nil when there is no index of the user partition, whose hash it is given.
-func (x *indexes) get(hash uint32, tip *api.TopicIdPartition) *index.Partition {
-	i := x.byPartition.get(hash, tip)
-	if i == nil {
+// snapshot returns the present state, nil when reads may not see it.
+func (i *indexed) snapshot() *index.Snapshot {
+	period, open := i.ready.enter()
+	if !open {
 		return nil
 	}
 	if !i.used.Load() {
 		i.used.Store(true)
 	}
-	return i.Partition
+	s := i.Snapshot()
+	if !i.ready.within(period) {
+		return nil
+	}
+	return s
+}
+
+// indexes are the indexes of one metadata partition's user partitions. Each is built
+// from the rows when it is first asked for, and from then on in the manager's lookup too.
+// All is for one goroutine at a time.
+type indexes struct {
+	ready       *gate
+	lookup      *lookup
+	byPartition map[identity]*indexed
+	// tally counts the rows, once somebody has asked.
+	tally *tally
+}
+
+func newIndexes(ready *gate, l *lookup) indexes {
+	return indexes{ready: ready, lookup: l, byPartition: map[identity]*indexed{}}
 }
 
 // change keeps the index and the tally up to date, if there are any. before is the row that
@@ -68,8 +77,7 @@ func (x *indexes) change(c store.Change, before []byte) error {
 	if err != nil {
 		return err
 	}
-	tip := key.ID.TopicIdPartition
-	i := x.byPartition.get(codec.PartitionHash(&tip), &tip)
+	i := x.byPartition[identityOf(key.ID.TopicIdPartition)]
 	if i == nil {
 		return nil
 	}
@@ -87,7 +95,7 @@ func (x *indexes) change(c store.Change, before []byte) error {
 // build makes the index of a partition from the rows on disk. A partition without
 // rows gets none: anybody can ask for any number of those.
 func (x *indexes) build(s *store.Store, tip api.TopicIdPartition) (*index.Partition, error) {
-	built, rows := &indexed{Partition: index.New(), of: identityOf(tip), hash: codec.PartitionHash(&tip)}, 0
+	built, rows := &indexed{Partition: index.New(), of: identityOf(tip), ready: x.ready}, 0
 	start, limit := codec.PartitionRange(tip)
 	for r, err := range s.Rows(start, limit) {
 		if err != nil {
@@ -102,7 +110,8 @@ func (x *indexes) build(s *store.Store, tip api.TopicIdPartition) (*index.Partit
 	}
 	if rows > 0 {
 		built.used.Store(true)
-		x.byPartition.put(built)
+		x.byPartition[built.of] = built
+		x.lookup.put(built)
 	}
 	return built.Partition, nil
 }
@@ -111,38 +120,40 @@ func (x *indexes) build(s *store.Store, tip api.TopicIdPartition) (*index.Partit
 // limit segments in all.
 func (x *indexes) trim(limit int64) {
 	var total int64
-	x.byPartition.all(func(i *indexed) { total += i.segments() })
+	for _, i := range x.byPartition {
+		total += i.segments()
+	}
 	if total <= limit {
 		return
 	}
-	x.byPartition.remove(func(i *indexed) bool {
-		if total <= limit || i.used.Swap(false) {
-			return false
+	dropped := map[*indexed]bool{}
+	for of, i := range x.byPartition {
+		if total > limit && !i.used.Swap(false) {
+			total -= i.segments()
+			dropped[i] = true
+			delete(x.byPartition, of)
 		}
-		total -= i.segments()
-		return true
-	})
+	}
+	x.lookup.remove(func(i *indexed) bool { return dropped[i] })
 }
 
 func (i *indexed) segments() int64 { return int64(i.Snapshot().ListRemoteLogSegments().Len()) }
 
 func (x *indexes) clear() {
-	x.byPartition.clear()
+	clear(x.byPartition)
+	x.lookup.remove(func(i *indexed) bool { return i.ready == x.ready })
 	x.tally = nil
 }
 
-// snapshot returns the present state of a user partition, whose hash it is given.
-func (p *partition) snapshot(hash uint32, tip *api.TopicIdPartition) (*index.Snapshot, error) {
+// snapshot returns the present state of a user partition whose index may not be built yet.
+func (p *partition) snapshot(tip *api.TopicIdPartition) (*index.Snapshot, error) {
 	period, open := p.ready.enter()
 	if !open {
 		return nil, p.notReady()
 	}
-	i := p.indexes.get(hash, tip)
-	if i == nil {
-		var err error
-		if i, err = p.buildIndex(*tip); err != nil {
-			return nil, err
-		}
+	i, err := p.buildIndex(*tip)
+	if err != nil {
+		return nil, err
 	}
 	s := i.Snapshot()
 	if !p.ready.within(period) {
@@ -154,8 +165,8 @@ func (p *partition) snapshot(hash uint32, tip *api.TopicIdPartition) (*index.Sna
 func (p *partition) buildIndex(tip api.TopicIdPartition) (*index.Partition, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i := p.indexes.get(codec.PartitionHash(&tip), &tip); i != nil {
-		return i, nil
+	if i := p.indexes.byPartition[identityOf(tip)]; i != nil {
+		return i.Partition, nil
 	}
 	if p.store == nil || !p.ready.isOpen() {
 		return nil, p.notReady()

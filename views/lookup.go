@@ -1,20 +1,23 @@
 package views
 
 import (
+	"math/bits"
+	"sync"
 	"sync/atomic"
 
 	"github.com/tieredlog/rlmm/api"
 )
 
-// lookup holds the indexes of one metadata partition. Only one goroutine at a time may
-// change it; get takes no lock. It goes by Kafka's hash of the user partition, which a read
-// knows already: a general map hashes the topic's id again, which took a third of the
-// time of a short query.
+// lookup holds all indexes of a manager, for reads: they find one without a lock, without
+// Kafka's hash and without knowing which metadata partition it belongs to, which together
+// took a third of a short query.
 type lookup struct {
 	// slots are a power of two and at most half in use: an index lies in the first free one
 	// from its place on.
 	slots atomic.Pointer[[]slot]
-	used  int
+
+	mu   sync.Mutex // guards changes
+	used int
 }
 
 type slot = atomic.Pointer[indexed]
@@ -23,20 +26,20 @@ const leastSlots = 8
 
 func newLookup() *lookup {
 	l := &lookup{}
-	l.clear()
+	l.renew(leastSlots)
 	return l
 }
 
-func (l *lookup) clear() {
-	slots := make([]slot, leastSlots)
+func (l *lookup) renew(n int) {
+	slots := make([]slot, n)
 	l.slots.Store(&slots)
 	l.used = 0
 }
 
-// get returns nil when there is no index of the user partition, whose hash it is given.
-func (l *lookup) get(hash uint32, tip *api.TopicIdPartition) *indexed {
+// get returns nil when there is no index of the user partition.
+func (l *lookup) get(tip *api.TopicIdPartition) *indexed {
 	slots := *l.slots.Load()
-	for i := place(hash, len(slots)); ; i++ {
+	for i := place(&tip.TopicID, tip.Partition, len(slots)); ; i++ {
 		x := slots[i&(len(slots)-1)].Load()
 		if x == nil || x.of.topicID == tip.TopicID && x.of.partition == tip.Partition {
 			return x
@@ -44,50 +47,53 @@ func (l *lookup) get(hash uint32, tip *api.TopicIdPartition) *indexed {
 	}
 }
 
-// put adds an index that isn't there yet.
+// put adds an index, in the place of one of the same user partition.
 func (l *lookup) put(x *indexed) {
-	slots := *l.slots.Load()
-	if l.used++; 2*l.used > len(slots) {
-		more := make([]slot, 2*len(slots))
-		l.all(func(old *indexed) { settle(more, old) })
-		settle(more, x)
-		l.slots.Store(&more)
-		return
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if 2*(l.used+1) > len(*l.slots.Load()) {
+		l.rebuild(2*len(*l.slots.Load()), func(*indexed) bool { return true })
 	}
-	settle(slots, x)
+	l.settle(*l.slots.Load(), x)
 }
 
 // remove takes away those that are to be dropped.
 func (l *lookup) remove(drop func(*indexed) bool) {
-	left := newLookup()
-	l.all(func(x *indexed) {
-		if !drop(x) {
-			left.put(x)
-		}
-	})
-	l.slots.Store(left.slots.Load())
-	l.used = left.used
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rebuild(len(*l.slots.Load()), func(x *indexed) bool { return !drop(x) })
 }
 
-func (l *lookup) all(visit func(*indexed)) {
-	slots := *l.slots.Load()
-	for i := range slots {
-		if x := slots[i].Load(); x != nil {
-			visit(x)
+// rebuild replaces the slots by n with what is kept. Reads see the old ones or the new.
+func (l *lookup) rebuild(n int, keep func(*indexed) bool) {
+	old, slots := *l.slots.Load(), make([]slot, n)
+	l.used = 0
+	for i := range old {
+		if x := old[i].Load(); x != nil && keep(x) {
+			l.settle(slots, x)
+		}
+	}
+	l.slots.Store(&slots)
+}
+
+func (l *lookup) settle(slots []slot, x *indexed) {
+	for i := place(&x.of.topicID, x.of.partition, len(slots)); ; i++ {
+		s := &slots[i&(len(slots)-1)]
+		old := s.Load()
+		if old == nil {
+			l.used++
+		}
+		if old == nil || old.of == x.of {
+			s.Store(x)
+			return
 		}
 	}
 }
 
-func settle(slots []slot, x *indexed) {
-	i := place(x.hash, len(slots))
-	for slots[i&(len(slots)-1)].Load() != nil {
-		i++
-	}
-	slots[i&(len(slots)-1)].Store(x)
-}
-
-// place spreads the hashes, which are all alike modulo the number of metadata partitions.
-func place(hash uint32, slots int) int {
-	const golden = 0x9e3779b1 // 2³² divided by the golden ratio
-	return int(uint64(hash*golden) * uint64(slots) >> 32)
+// place spreads user partitions: ids of topics are random, the partitions of one aren't.
+func place(topicID *api.UUID, partition int32, slots int) int {
+	const golden = 0x9e3779b97f4a7c15 // 2⁶⁴ divided by the golden ratio
+	most, least := topicID.Bits()
+	hash := (most ^ bits.RotateLeft64(least, 32) ^ uint64(partition)) * golden
+	return int(hash >> 32 * uint64(slots) >> 32)
 }

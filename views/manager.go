@@ -44,6 +44,7 @@ type Manager struct {
 
 	reconciling sync.Mutex // one ReconcileAssignment after the other
 	views       atomic.Pointer[assignment]
+	lookup      *lookup // of what the views have indexed
 
 	lookErr atomic.Pointer[error] // of the last look at the ends
 	counters
@@ -67,7 +68,7 @@ func NewManager(ctx context.Context, cfg Config) (*Manager, error) {
 	if err != nil {
 		return nil, errors.Join(err, unlock())
 	}
-	m := &Manager{cfg: cfg, cluster: cluster, unlock: unlock, publishing: semaphore.NewWeighted(maxPublishing), flushed: make(chan struct{})}
+	m := &Manager{cfg: cfg, cluster: cluster, unlock: unlock, lookup: newLookup(), publishing: semaphore.NewWeighted(maxPublishing), flushed: make(chan struct{})}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.views.Store(&assignment{})
 	if err := m.connect(ctx); err != nil {

@@ -41,7 +41,7 @@ func (m *Manager) mutate(ctx context.Context, event api.RemoteLogMetadata) (api.
 		return api.NotPublished, api.ErrClosed
 	}
 	tip := event.Partition()
-	p, _, err := m.partitionFor(&tip)
+	p, err := m.partitionFor(tip)
 	if err != nil {
 		return api.NotPublished, err
 	}

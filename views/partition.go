@@ -79,8 +79,9 @@ func startPartition(m *Manager, number int32) *partition {
 	ctx, cancel := context.WithCancel(m.ctx)
 	p := &partition{
 		number: number, m: m, ctx: ctx, log: m.cfg.Logger.With("metadataPartition", number),
-		indexes: newIndexes(), progress: newProgress(-1), ready: newGate(), lag: lag.New(time.Now(), 2*watchEvery), cancel: cancel,
+		progress: newProgress(-1), ready: newGate(), lag: lag.New(time.Now(), 2*watchEvery), cancel: cancel,
 	}
+	p.indexes = newIndexes(p.ready, m.lookup)
 	p.target.Store(unknownTarget)
 	p.forgetLeader()
 	p.start()
@@ -380,17 +381,26 @@ func (p *partition) apply(r table.Record, offset int64) (bool, error) {
 	return true, nil
 }
 
-// stop ends the view and closes the store.
+// stop ends the view and closes the store. No read finds its indexes from the beginning on:
+// nothing keeps them up to date.
 func (p *partition) stop() error {
+	p.dropIndexes()
 	p.cancel()
 	p.awaitEnded()
 	return p.close()
+}
+
+func (p *partition) dropIndexes() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.indexes.clear()
 }
 
 func (p *partition) close() error {
 	p.ready.set(false)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.indexes.clear()
 	p.closed = true
 	if p.store == nil {
 		return nil

@@ -102,25 +102,29 @@ func (m *Manager) IsReady(_ context.Context, tip api.TopicIdPartition) bool {
 
 // snapshot returns the present state of the user partition, if reads may see it.
 func (m *Manager) snapshot(tip *api.TopicIdPartition) (*index.Snapshot, error) {
-	p, hash, err := m.partitionFor(tip)
+	if i := m.lookup.get(tip); i != nil {
+		if s := i.snapshot(); s != nil {
+			return s, nil
+		}
+	}
+	p, err := m.partitionFor(*tip)
 	if err != nil {
 		return nil, err
 	}
-	return p.snapshot(hash, tip)
+	return p.snapshot(tip)
 }
 
-// partitionFor returns the view that holds the user partition, and the partition's hash.
-func (m *Manager) partitionFor(tip *api.TopicIdPartition) (*partition, uint32, error) {
-	if tip.TopicID.IsZero() || tip.Partition < 0 { // a call would copy it
-		return nil, 0, tip.Validate()
+// partitionFor returns the view that holds the user partition.
+func (m *Manager) partitionFor(tip api.TopicIdPartition) (*partition, error) {
+	if err := tip.Validate(); err != nil {
+		return nil, err
 	}
-	hash := codec.PartitionHash(tip)
-	number := codec.PartitionOfHash(hash, m.partitions)
+	number := m.partitionOf(tip)
 	p, ok := m.assigned(number)
 	if !ok {
-		return nil, 0, notAssigned(number)
+		return nil, notAssigned(number)
 	}
-	return p, hash, nil
+	return p, nil
 }
 
 func notAssigned(number int32) error {

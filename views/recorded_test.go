@@ -138,7 +138,7 @@ func (r *recorded) answers(t *testing.T, s *store.Store) []string {
 	t.Helper()
 	var all []string
 	for _, tip := range slices.SortedFunc(maps.Keys(r.asked), func(a, b api.TopicIdPartition) int { return cmp.Compare(a.String(), b.String()) }) {
-		x := newIndexes()
+		x := newIndexes(newGate(), newLookup())
 		built, err := x.build(s, tip)
 		if err != nil {
 			t.Fatal(err)

@@ -124,7 +124,7 @@ var _ api.FreshnessReporter = (*Manager)(nil)
 
 // Freshness implements [api.FreshnessReporter].
 func (m *Manager) Freshness(tip api.TopicIdPartition) (api.Freshness, bool) {
-	p, _, err := m.partitionFor(&tip)
+	p, err := m.partitionFor(tip)
 	if err != nil || !p.ready.isOpen() {
 		return api.Freshness{}, false
 	}

@@ -38,9 +38,9 @@ type reach struct {
 const nowhere = math.MinInt64
 
 var (
-	byID     = plainOrder(compareIDs)
-	byStart  = plainOrder(compareStarts)
-	byNumber = plainOrder(func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
+	byID     = plainOrder(leafCap, compareIDs)
+	byStart  = plainOrder(leafCap, compareStarts)
+	byNumber = plainOrder(epochLeafCap, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
 )
 
 // newEpoch returns an epoch without segments.
@@ -57,6 +57,7 @@ func newEpoch(number int32) *epoch {
 // order that contains the offset.
 func finishedOrder(epoch int32) *order[*Segment, reach] {
 	return &order[*Segment, reach]{
+		leafCap: leafCap,
 		compare: func(a, b *Segment) int {
 			first, _ := a.span(epoch)
 			other, _ := b.span(epoch)

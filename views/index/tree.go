@@ -3,11 +3,12 @@ package index
 import "slices"
 
 // How much a node holds. Leaves are large, so that nodes cost little memory beside
-// their entries; branches are smaller, since their kids are larger and are copied at
-// each change.
+// their entries, and that a search ends soon; branches are smaller, since their kids are
+// larger and are copied at each change.
 const (
-	leafCap   = 64
-	branchCap = 32
+	leafCap      = 64
+	epochLeafCap = 128 // most partitions have fewer epochs, and each change has one copied
+	branchCap    = 32
 )
 
 // tree is an immutable B+tree of entries T in one order. A change returns a new tree
@@ -24,6 +25,7 @@ type order[T, S any] struct {
 	compare func(a, b T) int
 	of      func(T) S
 	join    func(a, b S) S // the summary of two nodes, or of one entry twice
+	leafCap int
 }
 
 // kid is a node as its parent knows it.
@@ -40,8 +42,9 @@ type node[T, S any] struct {
 }
 
 // plainOrder is an order whose nodes need no summary.
-func plainOrder[T any](compare func(a, b T) int) *order[T, struct{}] {
+func plainOrder[T any](leafCap int, compare func(a, b T) int) *order[T, struct{}] {
 	return &order[T, struct{}]{
+		leafCap: leafCap,
 		compare: compare,
 		of:      func(T) (none struct{}) { return none },
 		join:    func(_, _ struct{}) (none struct{}) { return none },
@@ -135,8 +138,8 @@ func (o *order[T, S]) put(k kid[T, S], entry T) (left, right kid[T, S], replaced
 	}
 	i, replaced := slices.BinarySearchFunc(k.node.entries, entry, o.compare)
 	entries := spliced(k.node.entries, i, entry, replaced)
-	if len(entries) > leafCap {
-		cut := cutAt(leafCap, i)
+	if len(entries) > o.leafCap {
+		cut := cutAt(o.leafCap, i)
 		return o.leaf(slices.Clone(entries[:cut])), o.leaf(slices.Clone(entries[cut:])), replaced
 	}
 	left = kid[T, S]{least: entries[0], sum: o.join(k.sum, o.of(entry)), node: &node[T, S]{entries: entries}}
@@ -189,7 +192,7 @@ func (o *order[T, S]) fill(kids []kid[T, S], i int) []kid[T, S] {
 	i = max(i, 1)
 	a, b := kids[i-1].node, kids[i].node
 	switch small := len(a.branch())+len(b.branch()) <= branchCap/2; {
-	case a.kids == nil && len(a.entries)+len(b.entries) <= leafCap/2:
+	case a.kids == nil && len(a.entries)+len(b.entries) <= o.leafCap/2:
 		kids[i-1] = o.leaf(slices.Concat(a.entries, b.entries))
 	case a.kids != nil && small:
 		kids[i-1] = o.branch(slices.Concat(a.branch(), b.branch()))

@@ -98,7 +98,7 @@ func (a *asker) getNone() bool {
 }
 
 func (a *asker) highest() bool {
-	epoch, _ := a.randomEpoch()
+	epoch := bench.EpochOf(rand.IntN(a.request.Segments))
 	_, found, err := a.m.HighestOffsetForEpoch(a.ctx, a.manyEpochs, epoch)
 	return found && err == nil
 }
