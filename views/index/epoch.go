@@ -29,10 +29,11 @@ type numbered struct {
 // epoch, and how far they reach at most. An epoch that is empty within its segment
 // reaches nowhere.
 type reach struct {
-	first   int64
-	last    int64 // within the epoch
-	txnLast int64 // the same of those that may have a transaction index
-	end     int64 // the segments' own ends
+	first    int64
+	last     int64 // within the epoch
+	txnLast  int64 // the same of those that may have a transaction index
+	end      int64 // the segments' own ends
+	disjoint bool  // each begins behind all before it
 }
 
 const nowhere = math.MinInt64
@@ -70,7 +71,7 @@ func finishedOrder(epoch int32) *order[*Segment, reach] {
 
 func reachOf(s *Segment, epoch int32) reach {
 	first, last := s.span(epoch)
-	r := reach{first: first, last: nowhere, txnLast: nowhere, end: s.end}
+	r := reach{first: first, last: nowhere, txnLast: nowhere, end: s.end, disjoint: true}
 	if first <= last {
 		r.last = last
 		if !s.txnIndexEmpty {
@@ -84,7 +85,14 @@ func (r reach) join(other reach) reach {
 	return reach{
 		first: min(r.first, other.first), last: max(r.last, other.last),
 		txnLast: max(r.txnLast, other.txnLast), end: max(r.end, other.end),
+		disjoint: r.disjoint && other.disjoint && r.last < other.first,
 	}
+}
+
+// place is where, of n parts of equal length, the offset lies: a log's segments are about
+// equally long.
+func (r reach) place(offset int64, n int) int {
+	return int(float64(offset-r.first) / float64(r.last-r.first+1) * float64(n))
 }
 
 // with returns the epoch after old, which may be nil, became s.
@@ -129,18 +137,17 @@ func (e *epoch) reached(offset int64) {
 
 // last returns the last in order that contains the offset: the answer of
 // RemoteLogSegmentMetadata.
-func (e *epoch) last(n *node[*Segment, reach], offset int64) *Segment {
-	kids := n.branch()
+func (e *epoch) last(at *finishedKid, offset int64) *Segment {
+	kids := at.node.branch()
 	if kids == nil {
-		return e.lastOf(n.entries, offset)
+		return e.lastOf(at, offset)
 	}
-	i := below(kids, func(k *kid[*Segment, reach]) bool { return k.sum.first <= offset }) - 1
-	// The i-th kid holds ranges that begin after the offset too, so it may reach far
+	// The last kid that begins in time holds ranges that begin after the offset too, so it may reach far
 	// enough without containing it. All ranges below the kids before it begin at or
 	// before the offset: the first of them that reaches far enough has the answer.
-	for ; i >= 0; i-- {
+	for i := begunKids(at, offset) - 1; i >= 0; i-- {
 		if kids[i].sum.last >= offset {
-			if s := e.last(kids[i].node, offset); s != nil {
+			if s := e.last(&kids[i], offset); s != nil {
 				return s
 			}
 		}
@@ -148,12 +155,9 @@ func (e *epoch) last(n *node[*Segment, reach], offset int64) *Segment {
 	return nil
 }
 
-func (e *epoch) lastOf(segments []*Segment, offset int64) *Segment {
-	i := below(segments, func(s **Segment) bool {
-		first, _ := (*s).span(e.number)
-		return first <= offset
-	})
-	for i--; i >= 0; i-- {
+func (e *epoch) lastOf(leaf *finishedKid, offset int64) *Segment {
+	segments := leaf.node.entries
+	for i := e.begun(leaf, offset) - 1; i >= 0; i-- {
 		if _, last := segments[i].span(e.number); last >= offset {
 			return segments[i]
 		}
@@ -161,31 +165,61 @@ func (e *epoch) lastOf(segments []*Segment, offset int64) *Segment {
 	return nil
 }
 
+// finishedKid is a node of a tree of finished segments.
+type finishedKid = kid[*Segment, reach]
+
+// begunKids is how many of a branch's kids begin at or before the offset.
+func begunKids(branch *finishedKid, offset int64) int {
+	kids := branch.node.branch()
+	return belowNear(kids, branch.sum.place(offset, len(kids)), func(k *finishedKid) bool { return k.sum.first <= offset })
+}
+
+// begun is how many of a leaf's segments begin at or before the offset, within the epoch.
+func (e *epoch) begun(leaf *finishedKid, offset int64) int {
+	segments := leaf.node.entries
+	return belowNear(segments, leaf.sum.place(offset, len(segments)), func(s **Segment) bool {
+		first, _ := (*s).span(e.number)
+		return first <= offset
+	})
+}
+
 // nextTxn returns, of the segments that may have a transaction index and reach the
 // offset, the one that begins first, the least id among equals. Best is the answer of
-// the nodes before n. It is O(log n) beside the segments that begin where the answer
+// the nodes before. It is O(log n) beside the segments that begin where the answer
 // does.
-func (e *epoch) nextTxn(n *node[*Segment, reach], offset int64, best *Segment) *Segment {
-	for _, s := range n.entries {
-		if s.end < offset || s.txnIndexEmpty {
-			continue // before the costlier look at the epoch
-		}
-		r := reachOf(s, e.number)
-		if e.startsAfter(r.first, best) {
-			return best
-		}
-		if r.txnLast >= offset && (best == nil || compareIDs(s, best) < 0) {
-			best = s
-		}
+func (e *epoch) nextTxn(at *finishedKid, offset int64, best *Segment) *Segment {
+	kids := at.node.branch()
+	if kids == nil {
+		return e.nextTxnOf(at, offset, best)
 	}
-	kids := n.branch()
-	for i := range kids {
+	skipped := 0
+	if at.sum.disjoint { // nothing before the last that begins in time reaches the offset
+		skipped = max(0, begunKids(at, offset)-1)
+	}
+	for i := skipped; i < len(kids); i++ {
 		k := &kids[i]
 		if e.startsAfter(k.sum.first, best) {
 			return best
 		}
 		if k.sum.txnLast >= offset {
-			best = e.nextTxn(k.node, offset, best)
+			best = e.nextTxn(k, offset, best)
+		}
+	}
+	return best
+}
+
+func (e *epoch) nextTxnOf(leaf *finishedKid, offset int64, best *Segment) *Segment {
+	segments := leaf.node.entries
+	if leaf.sum.disjoint {
+		segments = segments[max(0, e.begun(leaf, offset)-1):]
+	}
+	for _, s := range segments {
+		first, last := s.span(e.number)
+		if e.startsAfter(first, best) {
+			return best
+		}
+		if !s.txnIndexEmpty && first <= last && last >= offset && (best == nil || compareIDs(s, best) < 0) {
+			best = s
 		}
 	}
 	return best

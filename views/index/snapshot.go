@@ -27,7 +27,7 @@ func (s *Snapshot) RemoteLogSegmentMetadata(leaderEpoch int32, offset int64) (*S
 	if e == nil {
 		return nil, false
 	}
-	segment := e.last(e.finished.root.node, offset)
+	segment := e.last(&e.finished.root, offset)
 	return segment, segment != nil
 }
 
@@ -87,7 +87,7 @@ func (s *Snapshot) NextSegmentWithTxnIndex(leaderEpoch int32, offset int64) (*Se
 	if e == nil {
 		return nil, false
 	}
-	segment := e.nextTxn(e.finished.root.node, offset, nil)
+	segment := e.nextTxn(&e.finished.root, offset, nil)
 	return segment, segment != nil
 }
 

@@ -20,11 +20,11 @@ type tree[T, S any] struct {
 }
 
 // order is what trees of one kind have in common. The summary S of a node, kept in its
-// parent, tells a search whether to look below.
+// parent, tells a search whether to look below; without join nodes have none.
 type order[T, S any] struct {
 	compare func(a, b T) int
 	of      func(T) S
-	join    func(a, b S) S // the summary of two nodes, or of one entry twice
+	join    func(a, b S) S // the summary of two nodes, the first before the second
 	leafCap int
 }
 
@@ -43,12 +43,7 @@ type node[T, S any] struct {
 
 // plainOrder is an order whose nodes need no summary.
 func plainOrder[T any](leafCap int, compare func(a, b T) int) *order[T, struct{}] {
-	return &order[T, struct{}]{
-		leafCap: leafCap,
-		compare: compare,
-		of:      func(T) (none struct{}) { return none },
-		join:    func(_, _ struct{}) (none struct{}) { return none },
-	}
+	return &order[T, struct{}]{leafCap: leafCap, compare: compare}
 }
 
 // with returns the tree with the entry added, or put in the place of its equal, whose
@@ -142,7 +137,15 @@ func (o *order[T, S]) put(k kid[T, S], entry T) (left, right kid[T, S], replaced
 		cut := cutAt(o.leafCap, i)
 		return o.leaf(slices.Clone(entries[:cut])), o.leaf(slices.Clone(entries[cut:])), replaced
 	}
-	left = kid[T, S]{least: entries[0], sum: o.join(k.sum, o.of(entry)), node: &node[T, S]{entries: entries}}
+	left = kid[T, S]{least: entries[0], node: &node[T, S]{entries: entries}}
+	switch {
+	case replaced:
+		left.sum = k.sum
+	case i == len(entries)-1: // a log grows here: to sum up all would cost more than all else
+		left.sum = o.joined(k.sum, o.sum(entries[i:]))
+	default:
+		left.sum = o.sum(entries)
+	}
 	return left, right, replaced
 }
 
@@ -158,8 +161,7 @@ func (o *order[T, S]) putBelow(k kid[T, S], entry T) (left, right kid[T, S], rep
 		cut := cutAt(branchCap, i+1)
 		return o.branch(slices.Clone(kids[:cut])), o.branch(slices.Clone(kids[cut:])), replaced
 	}
-	left = kid[T, S]{least: kids[0].least, sum: o.join(k.sum, o.of(entry)), node: &node[T, S]{kids: &kids}}
-	return left, kid[T, S]{}, replaced
+	return o.branch(kids), kid[T, S]{}, replaced
 }
 
 // remove returns the node that takes k's place, none when it would be empty.
@@ -203,19 +205,34 @@ func (o *order[T, S]) fill(kids []kid[T, S], i int) []kid[T, S] {
 }
 
 func (o *order[T, S]) leaf(entries []T) kid[T, S] {
-	sum := o.of(entries[0])
-	for _, entry := range entries[1:] {
-		sum = o.join(sum, o.of(entry))
-	}
-	return kid[T, S]{least: entries[0], sum: sum, node: &node[T, S]{entries: entries}}
+	return kid[T, S]{least: entries[0], sum: o.sum(entries), node: &node[T, S]{entries: entries}}
 }
 
 func (o *order[T, S]) branch(kids []kid[T, S]) kid[T, S] {
 	sum := kids[0].sum
 	for i := range kids[1:] {
-		sum = o.join(sum, kids[i+1].sum)
+		sum = o.joined(sum, kids[i+1].sum)
 	}
 	return kid[T, S]{least: kids[0].least, sum: sum, node: &node[T, S]{kids: &kids}}
+}
+
+// sum is the summary of a leaf.
+func (o *order[T, S]) sum(entries []T) (sum S) {
+	if o.join == nil {
+		return sum
+	}
+	sum = o.of(entries[0])
+	for _, entry := range entries[1:] {
+		sum = o.join(sum, o.of(entry))
+	}
+	return sum
+}
+
+func (o *order[T, S]) joined(a, b S) S {
+	if o.join == nil {
+		return a
+	}
+	return o.join(a, b)
 }
 
 // kidOf returns the kid below which the entry belongs.
@@ -257,4 +274,19 @@ func below[E any](s []E, holds func(*E) bool) int {
 		}
 	}
 	return low
+}
+
+// belowNear is below for a search that knows about where its end is.
+func belowNear[E any](s []E, guess int, holds func(*E) bool) int {
+	guess = max(0, min(guess, len(s)-1))
+	switch {
+	case !holds(&s[guess]):
+		if guess == 0 || holds(&s[guess-1]) {
+			return guess
+		}
+		return below(s[:guess-1], holds)
+	case guess+1 == len(s) || !holds(&s[guess+1]):
+		return guess + 1
+	}
+	return guess + 2 + below(s[guess+2:], holds)
 }

@@ -9,11 +9,18 @@ import (
 	"github.com/tieredlog/rlmm/api"
 )
 
-// numbers is an order of ints; the summary is the span of the numbers below.
+// numbers is an order of ints; the summary is the span of the numbers below, which must be
+// joined in their order.
 var numbers = &order[int, [2]int]{
+	leafCap: leafCap,
 	compare: cmp.Compare[int],
 	of:      func(n int) [2]int { return [2]int{n, n} },
-	join:    func(a, b [2]int) [2]int { return [2]int{min(a[0], b[0]), max(a[1], b[1])} },
+	join: func(a, b [2]int) [2]int {
+		if a[1] >= b[0] {
+			panic("joined out of order")
+		}
+		return [2]int{a[0], b[1]}
+	},
 }
 
 // TestTreeAgainstSlice grows and shrinks a tree through several levels in different
@@ -148,10 +155,10 @@ func TestDeepEpochAgainstScan(t *testing.T) {
 			e, all := deepEpoch(random, spread)
 			for range 3_000 {
 				offset := random.Int64N(spread+200) - 100
-				if got, want := e.last(e.finished.root.node, offset), scanLast(all, offset); got != want {
+				if got, want := e.last(&e.finished.root, offset), scanLast(all, offset); got != want {
 					t.Fatalf("last at %d: got %v, want %v", offset, got, want)
 				}
-				if got, want := e.nextTxn(e.finished.root.node, offset, nil), scanNextTxn(all, offset); got != want {
+				if got, want := e.nextTxn(&e.finished.root, offset, nil), scanNextTxn(all, offset); got != want {
 					t.Fatalf("next txn at %d: got %v, want %v", offset, got, want)
 				}
 			}
@@ -197,4 +204,21 @@ func scanNextTxn(all []*Segment, offset int64) (best *Segment) {
 		}
 	}
 	return best
+}
+
+// TestBelowNearIsBelow guesses right, nearly right and wrong.
+func TestBelowNearIsBelow(t *testing.T) {
+	for size := 1; size < 12; size++ {
+		s := make([]int, size)
+		for i := range s {
+			s[i] = i
+		}
+		for most := range size + 1 {
+			for guess := -2; guess < size+3; guess++ {
+				if got := belowNear(s, guess, func(n *int) bool { return *n < most }); got != most {
+					t.Errorf("%d of %d are below, not %d, with the guess %d", most, size, got, guess)
+				}
+			}
+		}
+	}
 }
