@@ -1,6 +1,10 @@
 package index
 
-import "github.com/tieredlog/rlmm/api"
+import (
+	"slices"
+
+	"github.com/tieredlog/rlmm/api"
+)
 
 // The methods here change a snapshot that nobody else has seen yet.
 
@@ -59,7 +63,20 @@ func (s *Snapshot) epochOrNew(number int32) *epoch {
 }
 
 func (s *Snapshot) count(segment *Segment, sign int) {
-	t := &s.totals[segment.state]
+	t := &s.totals[segment.rest.state]
 	t.Segments += sign
 	t.Bytes += int64(sign) * int64(segment.size)
+}
+
+// shared returns the same rest of another segment of the epoch, if one shares it; else a copy.
+func (s *Snapshot) shared(own *rest) *rest {
+	if own.sharable() {
+		if e := s.stored(own.epoch); e != nil {
+			if i := slices.IndexFunc(e.shared, own.same); i >= 0 {
+				return e.shared[i]
+			}
+		}
+	}
+	r := *own
+	return &r
 }

@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"math"
+	"slices"
 )
 
 // epoch is what a partition holds of one leader epoch. Like all of a snapshot it is
@@ -17,7 +18,11 @@ type epoch struct {
 	segments tree[*Segment, struct{}] // in every state, by start offset
 	finished tree[*Segment, reach]    // by where they begin within the epoch
 	bytes    int64                    // of the finished ones
+	shared   []*rest                  // those that segments added later may share
 }
+
+// mostShared is more than an epoch needs: it has one leader, and few states at a time.
+const mostShared = 8
 
 // numbered is an epoch beside its number, so that a search needn't look into epochs.
 type numbered struct {
@@ -71,10 +76,10 @@ func finishedOrder(epoch int32) *order[*Segment, reach] {
 
 func reachOf(s *Segment, epoch int32) reach {
 	first, last := s.span(epoch)
-	r := reach{first: first, last: nowhere, txnLast: nowhere, end: s.end, disjoint: true}
+	r := reach{first: first, last: nowhere, txnLast: nowhere, end: s.end(), disjoint: true}
 	if first <= last {
 		r.last = last
-		if !s.txnIndexEmpty {
+		if !s.rest.txnIndexEmpty {
 			r.txnLast = last
 		}
 	}
@@ -98,6 +103,7 @@ func (r reach) place(offset int64, n int) int {
 // with returns the epoch after old, which may be nil, became s.
 func (e *epoch) with(old, s *Segment) *epoch {
 	next := *e
+	next.shared = e.sharing(s.rest)
 	next.segments = e.segments.with(s)
 	if old != nil && old.isFinished() {
 		next.bytes -= int64(old.size)
@@ -114,6 +120,15 @@ func (e *epoch) with(old, s *Segment) *epoch {
 		next.reached(last)
 	}
 	return &next
+}
+
+// sharing returns what can be shared from now on.
+func (e *epoch) sharing(r *rest) []*rest {
+	if !r.sharable() || slices.Contains(e.shared, r) {
+		return e.shared
+	}
+	kept := e.shared[max(0, len(e.shared)+1-mostShared):]
+	return append(slices.Clone(kept), r)
 }
 
 // without returns the epoch without the segment.
@@ -218,7 +233,7 @@ func (e *epoch) nextTxnOf(leaf *finishedKid, offset int64, best *Segment) *Segme
 		if e.startsAfter(first, best) {
 			return best
 		}
-		if !s.txnIndexEmpty && first <= last && last >= offset && (best == nil || compareIDs(s, best) < 0) {
+		if !s.rest.txnIndexEmpty && first <= last && last >= offset && (best == nil || compareIDs(s, best) < 0) {
 			best = s
 		}
 	}

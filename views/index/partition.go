@@ -11,12 +11,11 @@ import (
 // goroutine at a time; Snapshot may be called from any.
 type Partition struct {
 	current atomic.Pointer[Snapshot]
-	common  *rest // what the writer gives segments to share
 }
 
 // New returns the index of a partition without rows.
 func New() *Partition {
-	p := &Partition{common: &rest{}}
+	p := &Partition{}
 	p.current.Store(&Snapshot{
 		deletion: api.DeletePartitionNone,
 		byID:     tree[*Segment, struct{}]{order: byID},
@@ -39,7 +38,7 @@ func (p *Partition) Put(row *codec.Row) {
 	case codec.RowPartition:
 		next.deletion = row.Delete.State
 	case codec.RowSegment:
-		next.put(p.segment(row))
+		next.put(newSegment(row, next.shared))
 	default:
 		next.remove(row.Segment.ID.ID)
 	}
@@ -53,11 +52,4 @@ func (p *Partition) Remove(segmentID api.UUID) {
 	next := *p.current.Load()
 	next.remove(segmentID)
 	p.current.Store(&next)
-}
-
-func (p *Partition) segment(row *codec.Row) *Segment {
-	if tip := row.Segment.ID.TopicIdPartition; p.common.partition != tip {
-		p.common = &rest{partition: tip}
-	}
-	return newSegment(row, p.common)
 }

@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
@@ -10,44 +11,65 @@ import (
 // Segment is a remote log segment as the index holds it: never changed, compact, safe
 // to keep and to read from any goroutine. [Segment.Metadata] gives the contract's
 // type; the other methods read one field of it at no cost.
+//
+// It takes 64 bytes, a cache line: what it may share with others of its partition and
+// epoch is kept once.
 type Segment struct {
-	start, end                   int64 // first, with all that a search reads
-	finished                     int64 // offset of the event that first finished it, −1 if none did
-	epoch                        int32 // the only epoch, of a plain segment
-	plain                        bool  // the segment's epochs are {epoch: start}
-	state                        api.RemoteLogSegmentState
-	txnIndexEmpty                bool
+	start, finished              int64 // offset of the event that first finished it, −1 if none did
 	rest                         *rest
 	id                           api.UUID
 	maxTimestamp, eventTimestamp int64
-	broker, size                 int32
+	length                       uint32 // end − start, unless rest has the end
+	size                         int32
 }
 
-// rest is what most segments of a partition share: they are plain and carry no custom
-// metadata.
+// rest is what a segment may share with others.
 type rest struct {
-	partition api.TopicIdPartition
-	epochs    api.LeaderEpochs // none for a plain segment
-	custom    api.CustomMetadata
+	partition     api.TopicIdPartition
+	broker        int32
+	state         api.RemoteLogSegmentState
+	txnIndexEmpty bool
+	plain         bool  // the epochs are {epoch: start}
+	long          bool  // the end is here
+	epoch         int32 // the only one, of a plain segment
+	end           int64
+	epochs        api.LeaderEpochs // none for a plain segment
+	custom        api.CustomMetadata
 }
 
-// newSegment compacts a row of kind RowSegment. Common is the rest of a plain segment
-// of the same partition without custom metadata.
-func newSegment(row *codec.Row, common *rest) *Segment {
+// newSegment compacts a row of kind RowSegment. Shared gives what segments share, in the
+// place of what they needn't have for themselves.
+func newSegment(row *codec.Row, shared func(*rest) *rest) *Segment {
 	m := &row.Segment
-	s := &Segment{
-		id: m.ID.ID, start: m.StartOffset, end: m.EndOffset, maxTimestamp: m.MaxTimestampMs,
-		eventTimestamp: m.EventTimestampMs, finished: row.FinishedOffset, broker: m.BrokerID,
-		size: m.SegmentSizeInBytes, state: m.State, txnIndexEmpty: m.TxnIndexEmpty, rest: common,
+	own := restOf(m)
+	return &Segment{
+		start: m.StartOffset, finished: row.FinishedOffset, rest: shared(&own), id: m.ID.ID,
+		maxTimestamp: m.MaxTimestampMs, eventTimestamp: m.EventTimestampMs,
+		length: uint32(m.EndOffset - m.StartOffset), size: m.SegmentSizeInBytes,
 	}
-	own := rest{partition: m.ID.TopicIdPartition, epochs: m.LeaderEpochs, custom: m.CustomMetadata}
+}
+
+func restOf(m *api.RemoteLogSegmentMetadata) rest {
+	r := rest{
+		partition: m.ID.TopicIdPartition, broker: m.BrokerID, state: m.State, txnIndexEmpty: m.TxnIndexEmpty,
+		epochs: m.LeaderEpochs, custom: m.CustomMetadata,
+	}
 	if e := m.LeaderEpochs; e.Len() == 1 && e.At(0).Offset == m.StartOffset {
-		s.plain, s.epoch, own.epochs = true, e.At(0).LeaderEpoch, api.LeaderEpochs{}
+		r.plain, r.epoch, r.epochs = true, e.At(0).LeaderEpoch, api.LeaderEpochs{}
 	}
-	if own.epochs.Len() > 0 || own.custom.Present() {
-		s.rest = &own
+	if length := m.EndOffset - m.StartOffset; length < 0 || length > math.MaxUint32 {
+		r.long, r.end = true, m.EndOffset
 	}
-	return s
+	return r
+}
+
+// sharable tells whether others may have the same rest.
+func (r *rest) sharable() bool { return r.plain && !r.long && !r.custom.Present() }
+
+// same tells whether two that are sharable are the same.
+func (r *rest) same(o *rest) bool {
+	return r.epoch == o.epoch && r.broker == o.broker && r.state == o.state && r.txnIndexEmpty == o.txnIndexEmpty &&
+		r.partition == o.partition
 }
 
 // Metadata returns the segment as the contract describes it.
@@ -56,20 +78,28 @@ func (s *Segment) Metadata() (m api.RemoteLogSegmentMetadata) {
 	return m
 }
 
-// describe writes all fields of m, each to where it is wanted: lists are made of these, and
-// a copy of the whole costs as much as all else.
+// Describe is Metadata into memory of the caller's: a copy of the whole costs as much as all
+// else.
 func (s *Segment) Describe(m *api.RemoteLogSegmentMetadata) {
-	m.ID.TopicIdPartition, m.ID.ID = s.rest.partition, s.id
-	m.StartOffset, m.EndOffset = s.start, s.end
+	r := s.rest
+	m.ID.TopicIdPartition, m.ID.ID = r.partition, s.id
+	m.StartOffset, m.EndOffset = s.start, s.end()
 	m.MaxTimestampMs, m.EventTimestampMs = s.maxTimestamp, s.eventTimestamp
-	m.BrokerID, m.SegmentSizeInBytes = s.broker, s.size
-	if s.plain {
-		m.LeaderEpochs = api.NewLeaderEpochs(api.EpochOffset{LeaderEpoch: s.epoch, Offset: s.start})
+	m.BrokerID, m.SegmentSizeInBytes = r.broker, s.size
+	if r.plain {
+		m.LeaderEpochs = api.NewLeaderEpochs(api.EpochOffset{LeaderEpoch: r.epoch, Offset: s.start})
 	} else {
-		m.LeaderEpochs = s.rest.epochs
+		m.LeaderEpochs = r.epochs
 	}
-	m.CustomMetadata = s.rest.custom
-	m.State, m.TxnIndexEmpty = s.state, s.txnIndexEmpty
+	m.CustomMetadata = r.custom
+	m.State, m.TxnIndexEmpty = r.state, r.txnIndexEmpty
+}
+
+func (s *Segment) end() int64 {
+	if s.rest.long {
+		return s.rest.end
+	}
+	return s.start + int64(s.length)
 }
 
 // ID returns the segment's id within its partition.
@@ -79,7 +109,7 @@ func (s *Segment) ID() api.UUID { return s.id }
 func (s *Segment) StartOffset() int64 { return s.start }
 
 // EndOffset returns the last offset of the segment, inclusive.
-func (s *Segment) EndOffset() int64 { return s.end }
+func (s *Segment) EndOffset() int64 { return s.end() }
 
 // MaxTimestampMs returns the greatest record timestamp in milliseconds since 1970; −1
 // is unknown.
@@ -89,23 +119,23 @@ func (s *Segment) MaxTimestampMs() int64 { return s.maxTimestamp }
 func (s *Segment) EventTimestampMs() int64 { return s.eventTimestamp }
 
 // BrokerID returns the broker that wrote the last event.
-func (s *Segment) BrokerID() int32 { return s.broker }
+func (s *Segment) BrokerID() int32 { return s.rest.broker }
 
 // SegmentSizeInBytes returns the size of the log file.
 func (s *Segment) SegmentSizeInBytes() int32 { return s.size }
 
 // State returns the segment's state, never DeleteSegmentFinished.
-func (s *Segment) State() api.RemoteLogSegmentState { return s.state }
+func (s *Segment) State() api.RemoteLogSegmentState { return s.rest.state }
 
 // TxnIndexEmpty tells whether the segment certainly has no transaction index.
-func (s *Segment) TxnIndexEmpty() bool { return s.txnIndexEmpty }
+func (s *Segment) TxnIndexEmpty() bool { return s.rest.txnIndexEmpty }
 
 // CustomMetadata returns the remote storage's own note.
 func (s *Segment) CustomMetadata() api.CustomMetadata { return s.rest.custom }
 
 // EpochCount returns the number of leader epochs.
 func (s *Segment) EpochCount() int {
-	if s.plain {
+	if s.rest.plain {
 		return 1
 	}
 	return s.rest.epochs.Len()
@@ -114,8 +144,8 @@ func (s *Segment) EpochCount() int {
 // EpochAt returns the i-th leader epoch, in ascending order, with its first offset; it
 // may panic out of range.
 func (s *Segment) EpochAt(i int) api.EpochOffset {
-	if s.plain {
-		return api.EpochOffset{LeaderEpoch: s.epoch, Offset: s.start}
+	if s.rest.plain {
+		return api.EpochOffset{LeaderEpoch: s.rest.epoch, Offset: s.start}
 	}
 	return s.rest.epochs.At(i)
 }
@@ -123,27 +153,28 @@ func (s *Segment) EpochAt(i int) api.EpochOffset {
 // span is [api.RemoteLogSegmentMetadata.EpochRange] for an epoch that the segment
 // carries.
 func (s *Segment) span(epoch int32) (first, last int64) {
-	if s.plain {
-		return s.start, s.end
+	if s.rest.plain {
+		return s.start, s.end()
 	}
 	return s.spanOfSeveral(epoch)
 }
 
 func (s *Segment) spanOfSeveral(epoch int32) (first, last int64) {
-	m := api.RemoteLogSegmentMetadata{StartOffset: s.start, EndOffset: s.end, LeaderEpochs: s.rest.epochs}
+	m := api.RemoteLogSegmentMetadata{StartOffset: s.start, EndOffset: s.end(), LeaderEpochs: s.rest.epochs}
 	first, last, _ = m.EpochRange(epoch)
 	return first, last
 }
 
 // isFinished tells whether the queries by offset and epoch see the segment.
-func (s *Segment) isFinished() bool { return s.state == api.CopySegmentFinished }
+func (s *Segment) isFinished() bool { return s.rest.state == api.CopySegmentFinished }
 
 // inPlaceOf tells whether s has the place of old in every order, so that it can
 // replace it there. It hasn't when the id was deleted and added again with another
 // body; the rows in between may be compacted away.
 func (s *Segment) inPlaceOf(old *Segment) bool {
-	sameRange := s.start == old.start && s.end == old.end && s.txnIndexEmpty == old.txnIndexEmpty
-	sameEpochs := s.plain == old.plain && s.epoch == old.epoch && s.rest.epochs.Equal(old.rest.epochs)
+	a, b := s.rest, old.rest
+	sameRange := s.start == old.start && s.end() == old.end() && a.txnIndexEmpty == b.txnIndexEmpty
+	sameEpochs := a.plain == b.plain && a.epoch == b.epoch && a.epochs.Equal(b.epochs)
 	refinished := old.finished >= 0 && old.finished != s.finished
 	return sameRange && sameEpochs && !refinished
 }

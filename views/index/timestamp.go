@@ -24,7 +24,7 @@ func (s *Snapshot) RemoteLogSegmentByTimestamp(chain api.LeaderEpochs, timestamp
 	lineage := withoutEmpty(chain)
 	for i := epochAt(chain, startOffset); i < chain.Len(); i++ {
 		for segment := range s.ListRemoteLogSegmentsByEpoch(chain.At(i).LeaderEpoch).All {
-			late := segment.maxTimestamp >= timestampMs && segment.end >= startOffset
+			late := segment.maxTimestamp >= timestampMs && segment.end() >= startOffset
 			if late && segment.isFinished() && segment.isOf(lineage) {
 				return segment, true
 			}
@@ -76,5 +76,5 @@ func (s *Segment) isOf(chain api.LeaderEpochs) bool {
 		}
 		next++
 	}
-	return next > 0 && (next == chain.Len() || s.end < chain.At(next).Offset)
+	return next > 0 && (next == chain.Len() || s.end() < chain.At(next).Offset)
 }

@@ -146,15 +146,30 @@ func countLeaves[T, S any](n *node[T, S]) (leaves int) {
 	return leaves
 }
 
-// TestDeepEpochAgainstScan compares the searches in a tree of several levels with a
-// scan: once with ranges of all lengths that overlap, once with gaps between most.
+// TestDeepEpochAgainstScan asks an epoch of thousands of segments and compares with a
+// scan: with ranges of all lengths that overlap, with gaps between most, and with those of a
+// log, one behind the other, that come in any order.
 func TestDeepEpochAgainstScan(t *testing.T) {
-	for name, spread := range map[string]int64{"overlaps": 1_500, "gaps": 100_000} {
+	random := rand.New(rand.NewPCG(1, 2))
+	anywhere := func(spread int64) int64 { return 10 + random.Int64N(spread) }
+	order := random.Perm(6_000)
+	spreads := map[string]struct {
+		spread int64
+		ranges func(i int) (start, end int64)
+	}{
+		"overlaps": {1_500, func(int) (int64, int64) { s := anywhere(1_500); return s, s + 1<<random.IntN(10) - 1 }},
+		"gaps":     {100_000, func(int) (int64, int64) { s := anywhere(100_000); return s, s + random.Int64N(5) }},
+		"log":      {42_000, func(i int) (int64, int64) { s := 10 + 7*int64(order[i]); return s, s + 6 }},
+		"a log whose segments differ": {36_000_000, func(i int) (int64, int64) {
+			n := int64(order[i])
+			return 10 + n*n, 10 + n*n + 2*n
+		}},
+	}
+	for name, c := range spreads {
 		t.Run(name, func(t *testing.T) {
-			random := rand.New(rand.NewPCG(1, 2))
-			e, all := deepEpoch(random, spread)
+			e, all := deepEpoch(random, c.ranges)
 			for range 3_000 {
-				offset := random.Int64N(spread+200) - 100
+				offset := random.Int64N(c.spread+200) - 100
 				if got, want := e.last(&e.finished.root, offset), scanLast(all, offset); got != want {
 					t.Fatalf("last at %d: got %v, want %v", offset, got, want)
 				}
@@ -166,18 +181,15 @@ func TestDeepEpochAgainstScan(t *testing.T) {
 	}
 }
 
-// deepEpoch returns an epoch of thousands of segments that begin at 10 or later, and
+// deepEpoch returns an epoch of thousands of segments, a third of them removed again, and
 // the same as a list.
-func deepEpoch(random *rand.Rand, spread int64) (*epoch, []*Segment) {
+func deepEpoch(random *rand.Rand, ranges func(i int) (start, end int64)) (*epoch, []*Segment) {
 	e, all := newEpoch(7), []*Segment(nil)
 	for i := range 6_000 {
-		start := 10 + random.Int64N(spread)
+		start, end := ranges(i)
 		s := &Segment{
-			id: api.UUIDFromBits(random.Uint64(), random.Uint64()), start: start, end: start + 1<<random.IntN(10) - 1,
-			finished: int64(i), state: api.CopySegmentFinished, plain: true, epoch: 7, txnIndexEmpty: random.IntN(20) > 0,
-		}
-		if spread > 10_000 {
-			s.end = start + random.Int64N(5)
+			id: api.UUIDFromBits(random.Uint64(), random.Uint64()), start: start, length: uint32(end - start), finished: int64(i),
+			rest: &rest{state: api.CopySegmentFinished, plain: true, epoch: 7, txnIndexEmpty: random.IntN(20) > 0},
 		}
 		e, all = e.with(nil, s), append(all, s)
 		if i%3 == 0 {
@@ -190,7 +202,7 @@ func deepEpoch(random *rand.Rand, spread int64) (*epoch, []*Segment) {
 
 func scanLast(all []*Segment, offset int64) (best *Segment) {
 	for _, s := range all {
-		if s.start <= offset && offset <= s.end && (best == nil || cmp.Or(cmp.Compare(s.start, best.start), cmp.Compare(s.finished, best.finished)) > 0) {
+		if s.start <= offset && offset <= s.end() && (best == nil || cmp.Or(cmp.Compare(s.start, best.start), cmp.Compare(s.finished, best.finished)) > 0) {
 			best = s
 		}
 	}
@@ -199,7 +211,7 @@ func scanLast(all []*Segment, offset int64) (best *Segment) {
 
 func scanNextTxn(all []*Segment, offset int64) (best *Segment) {
 	for _, s := range all {
-		if !s.txnIndexEmpty && offset <= s.end && (best == nil || compareStarts(s, best) < 0) {
+		if !s.rest.txnIndexEmpty && offset <= s.end() && (best == nil || compareStarts(s, best) < 0) {
 			best = s
 		}
 	}
