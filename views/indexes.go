@@ -62,8 +62,14 @@ func newIndexes(ready *gate, l *lookup) indexes {
 	return indexes{ready: ready, lookup: l, byPartition: map[identity]*indexed{}}
 }
 
+// tracks tells whether a change of the key's row matters here.
+func (x *indexes) tracks(key string) bool {
+	k, err := codec.ParseKey(key)
+	return err == nil && (x.tally != nil || x.byPartition[identityOf(k.ID.TopicIdPartition)] != nil)
+}
+
 // change keeps the index and the tally up to date, if there are any. before is the row that
-// was there.
+// was there, when the key is tracked.
 func (x *indexes) change(c store.Change, before []byte) error {
 	if c.Key == "" {
 		return nil
@@ -81,32 +87,43 @@ func (x *indexes) change(c store.Change, before []byte) error {
 	if i == nil {
 		return nil
 	}
-	if c.Value == nil {
-		i.Remove(key.ID.ID)
-		return nil
+	old, err := rowOf(key, before)
+	if err != nil {
+		return err
 	}
-	row, err := codec.DecodeRow(key, c.Value)
+	row, err := rowOf(key, c.Value)
 	if err == nil {
-		i.Put(&row)
+		i.Put(old, row)
 	}
 	return err
+}
+
+// rowOf returns nil for no row.
+func rowOf(key codec.Key, value []byte) (*codec.Row, error) {
+	if value == nil {
+		return nil, nil
+	}
+	row, err := codec.DecodeRow(key, value)
+	return &row, err
 }
 
 // build makes the index of a partition from the rows on disk. A partition without
 // rows gets none: anybody can ask for any number of those.
 func (x *indexes) build(s *store.Store, tip api.TopicIdPartition) (*index.Partition, error) {
-	built, rows := &indexed{Partition: index.New(), of: identityOf(tip), ready: x.ready}, 0
-	start, limit := codec.PartitionRange(tip)
-	for r, err := range s.Rows(start, limit) {
-		if err != nil {
-			return nil, err
+	rows, failed := 0, error(nil)
+	built := &indexed{of: identityOf(tip), ready: x.ready}
+	built.Partition = index.Build(func(yield func(codec.Row) bool) {
+		start, limit := codec.PartitionRange(tip)
+		for stored, err := range s.Rows(start, limit) {
+			row, err := decodeStored(stored, err)
+			if failed = err; err != nil || !yield(row) {
+				return
+			}
+			rows++
 		}
-		row, err := table.DecodeRow(string(r.Key), r.Value)
-		if err != nil {
-			return nil, err
-		}
-		built.Put(&row)
-		rows++
+	})
+	if failed != nil {
+		return nil, failed
 	}
 	if rows > 0 {
 		built.used.Store(true)

@@ -381,6 +381,14 @@ func (p *partition) apply(r table.Record, offset int64) (bool, error) {
 	return true, nil
 }
 
+// before is a key's row before a change that matters to an index or to the tally.
+func (p *partition) before(key string) ([]byte, error) {
+	if key == "" || !p.indexes.tracks(key) {
+		return nil, nil
+	}
+	return p.store.Get(key)
+}
+
 // stop ends the view and closes the store. No read finds its indexes from the beginning on:
 // nothing keeps them up to date.
 func (p *partition) stop() error {

@@ -171,11 +171,3 @@ func (p *partition) segmentCounts() (counts, error) {
 	}
 	return p.indexes.tally.total, nil
 }
-
-// before is a key's row before a change that is to be counted.
-func (p *partition) before(key string) ([]byte, error) {
-	if p.indexes.tally == nil || key == "" {
-		return nil, nil
-	}
-	return p.store.Get(key)
-}

@@ -108,11 +108,7 @@ func inOrder(found map[api.TopicIdPartition]*Partition) []Partition {
 
 // Snapshot answers a manager's queries of the partition.
 func (p Partition) Snapshot() *index.Snapshot {
-	built := index.New()
-	for i := range p.Rows {
-		built.Put(&p.Rows[i])
-	}
-	return built.Snapshot()
+	return index.Build(slices.Values(p.Rows)).Snapshot()
 }
 
 // Selector chooses user partitions: those that one of the filters takes, all when there is

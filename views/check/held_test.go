@@ -25,7 +25,7 @@ func TestBetweenWhatIsHeldAreTheGaps(t *testing.T) {
 				StartOffset: start, EndOffset: start + rapid.Int64Range(0, 12).Draw(t, "length"), State: api.CopySegmentFinished,
 				LeaderEpochs: api.NewLeaderEpochs(api.EpochOffset{LeaderEpoch: epoch, Offset: start}, api.EpochOffset{LeaderEpoch: epoch + 1, Offset: start + 3}),
 			}}
-			built.Put(&row)
+			built.Put(nil, &row)
 			rows[codec.SegmentKey(row.Segment.ID)] = string(codec.EncodeRow(row))
 		}
 		report, err := check.Rows(check.InOrder(rows), check.Options{})

@@ -60,7 +60,7 @@ func (c *comparison) byID() {
 		if c.scan.isDeleted() {
 			want = nil
 		}
-		if got, _ := c.index.Segment(row.Segment.ID.ID); !same(got, want) {
+		if got, _ := c.index.Segment(row.Segment.StartOffset, row.Segment.ID.ID); !same(got, want) {
 			c.differ("segment "+row.Segment.ID.ID.String(), named(got), rowName(want))
 			return
 		}

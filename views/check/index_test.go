@@ -23,11 +23,7 @@ func rowsOf(t *table, tip api.TopicIdPartition) []codec.Row {
 }
 
 func indexOf(rows []codec.Row) *index.Snapshot {
-	p := index.New()
-	for i := range rows {
-		p.Put(&rows[i])
-	}
-	return p.Snapshot()
+	return index.Build(slices.Values(rows)).Snapshot()
 }
 
 // TestIndexDifferences compares the rows of one log with the index of another: whatever an

@@ -169,12 +169,8 @@ func (c *checker) endPartition() {
 		return
 	}
 	c.current = nil
-	built := index.New()
-	for i := range p.rows {
-		built.Put(&p.rows[i])
-	}
 	s := newScan(p.rows)
-	c.found(p.compare(built.Snapshot(), s)...)
+	c.found(p.compare(index.Build(slices.Values(p.rows)).Snapshot(), s)...)
 	c.found(p.ranges(s)...)
 	c.found(p.orphans(s.isDeleted(), c.options.Now, c.options.OrphanAge)...)
 }

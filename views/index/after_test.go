@@ -20,7 +20,7 @@ func drawList(t *rapid.T) index.List {
 	for i := range size {
 		row := benchRow(i, api.CopySegmentFinished)
 		row.Segment.StartOffset /= 700
-		p.Put(row)
+		p.Put(nil, row)
 	}
 	return p.Snapshot().ListRemoteLogSegments()
 }
@@ -74,7 +74,7 @@ func TestAfterNilIsAll(t *testing.T) {
 
 func TestAfterOfADeletedPartitionIsEmpty(t *testing.T) {
 	p := benchPartition(3)
-	p.Put(&codec.Row{Kind: codec.RowPartition, Delete: api.RemotePartitionDeleteMetadata{
+	p.Put(nil, &codec.Row{Kind: codec.RowPartition, Delete: api.RemotePartitionDeleteMetadata{
 		TopicIdPartition: tip, State: api.DeletePartitionFinished,
 	}})
 	for s := range p.Snapshot().ListRemoteLogSegments().After(&api.SegmentCursor{StartOffset: -1}) {

@@ -40,7 +40,7 @@ func benchID(i int) api.UUID {
 func benchPartition(segments int) *index.Partition {
 	p := index.New()
 	for i := range segments {
-		p.Put(benchRow(i, api.CopySegmentFinished))
+		p.Put(nil, benchRow(i, api.CopySegmentFinished))
 	}
 	return p
 }
@@ -118,7 +118,8 @@ func BenchmarkPut(b *testing.B) {
 		b.Run(fmt.Sprintf("random/segments=%d", segments), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				p.Put(benchRow(rand.IntN(segments), api.CopySegmentFinished))
+				row := benchRow(rand.IntN(segments), api.CopySegmentFinished)
+				p.Put(row, row)
 			}
 		})
 		oldest := 0
@@ -133,20 +134,26 @@ func BenchmarkPut(b *testing.B) {
 }
 
 func putLife(p *index.Partition, newest, oldest int) {
-	p.Put(benchRow(newest, api.CopySegmentStarted))
-	p.Put(benchRow(newest, api.CopySegmentFinished))
-	p.Put(benchRow(oldest, api.DeleteSegmentStarted))
+	started, deleted := benchRow(newest, api.CopySegmentStarted), benchRow(oldest, api.DeleteSegmentStarted)
+	p.Put(nil, started)
+	p.Put(started, benchRow(newest, api.CopySegmentFinished))
+	p.Put(benchRow(oldest, api.CopySegmentFinished), deleted)
 	end := int64(oldest)*100 + 99
-	p.Put(&codec.Row{
+	p.Put(deleted, &codec.Row{
 		Kind: codec.RowMarker, Segment: benchRow(oldest, api.DeleteSegmentFinished).Segment,
 		Highest: api.NewLeaderEpochs(api.EpochOffset{LeaderEpoch: int32(oldest / 100), Offset: end}),
 	})
 }
 
-// BenchmarkBuild is the first use of a partition.
+// BenchmarkBuild is the first use of a partition, whose rows come in the order of their ids.
 func BenchmarkBuild(b *testing.B) {
+	rows := make([]codec.Row, benchSegments)
+	for i := range rows {
+		rows[i] = *benchRow(i, api.CopySegmentFinished)
+	}
+	slices.SortFunc(rows, func(a, b codec.Row) int { return a.Segment.ID.ID.Compare(b.Segment.ID.ID) })
 	for b.Loop() {
-		benchPartition(benchSegments)
+		index.Build(slices.Values(rows))
 	}
 }
 

@@ -4,36 +4,58 @@ import (
 	"slices"
 
 	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/codec"
 )
 
 // The methods here change a snapshot that nobody else has seen yet.
 
-// put adds the segment, or puts it in the place of the one with its id.
-func (s *Snapshot) put(segment *Segment) {
-	old, found := s.segment(segment.id)
-	if found && !segment.inPlaceOf(old) {
-		s.remove(segment.id)
-		old, found = nil, false
+// of returns the segment of a row, nil when there is none.
+func (s *Snapshot) of(row *codec.Row) *Segment {
+	if row == nil || row.Kind != codec.RowSegment {
+		return nil
 	}
-	s.byID = s.byID.with(segment)
+	segment, _ := s.segment(row.Segment.StartOffset, row.Segment.ID.ID)
+	return segment
+}
+
+// take takes in what is under a key that had the segment, or none.
+func (s *Snapshot) take(old *Segment, row *codec.Row) {
+	switch {
+	case row != nil && row.Kind == codec.RowPartition:
+		s.deletion = row.Delete.State
+	case row != nil && row.Kind == codec.RowSegment:
+		s.put(old, newSegment(row))
+	default:
+		s.remove(old)
+	}
+	if row != nil {
+		s.raise(row.Highest)
+	}
+}
+
+// put adds the segment, which nobody has seen yet, or puts it in the place of the old one.
+func (s *Snapshot) put(old, segment *Segment) {
+	if old != nil && !segment.inPlaceOf(old) {
+		s.remove(old)
+		old = nil
+	}
+	segment.rest = s.shared(segment.rest)
 	s.byStart = s.byStart.with(segment)
 	for i := range segment.EpochCount() {
 		e := s.epochOrNew(segment.EpochAt(i).LeaderEpoch)
 		s.epochs = s.epochs.with(e.with(old, segment).entry())
 	}
-	if found {
+	if old != nil {
 		s.count(old, -1)
 	}
 	s.count(segment, 1)
 }
 
-// remove takes the segment with the id away, if there is one.
-func (s *Snapshot) remove(id api.UUID) {
-	old, found := s.segment(id)
-	if !found {
+// remove takes the segment away, if there is one.
+func (s *Snapshot) remove(old *Segment) {
+	if old == nil {
 		return
 	}
-	s.byID = s.byID.without(old)
 	s.byStart = s.byStart.without(old)
 	for i := range old.EpochCount() {
 		e := s.epochOrNew(old.EpochAt(i).LeaderEpoch).without(old)
@@ -68,15 +90,12 @@ func (s *Snapshot) count(segment *Segment, sign int) {
 	t.Bytes += int64(sign) * int64(segment.size)
 }
 
-// shared returns the same rest of another segment of the epoch, if one shares it; else a copy.
+// shared returns the same rest of another segment of the epoch, if one shares it.
 func (s *Snapshot) shared(own *rest) *rest {
-	if own.sharable() {
-		if e := s.stored(own.epoch); e != nil {
-			if i := slices.IndexFunc(e.shared, own.same); i >= 0 {
-				return e.shared[i]
-			}
+	if e := s.stored(own.epoch); e != nil && own.sharable() {
+		if i := slices.IndexFunc(e.shared, own.same); i >= 0 {
+			return e.shared[i]
 		}
 	}
-	r := *own
-	return &r
+	return own
 }

@@ -1,6 +1,8 @@
 package index_test
 
 import (
+	"slices"
+
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/processor/fold"
@@ -9,16 +11,30 @@ import (
 
 var tip = api.TopicIdPartition{TopicID: api.UUIDFromBits(1, 1), Topic: "orders", Partition: 3}
 
+// followed is an index, beside the rows that it was told of, as a view keeps both.
+type followed struct {
+	*index.Partition
+	rows map[api.UUID]*codec.Row
+}
+
+func newFollowed() followed { return followed{index.New(), map[api.UUID]*codec.Row{}} }
+
+// put tells what is under the key now.
+func (f followed) put(key api.UUID, row *codec.Row) {
+	f.Put(f.rows[key], row)
+	f.rows[key] = row
+}
+
 // table stands for the processor and a view: it folds events into rows and keeps the
 // index of one partition up to date.
 type table struct {
 	rows   map[api.UUID]*codec.Row // nil after a tombstone; the partition's own under the zero id
-	index  *index.Partition
+	index  followed
 	offset int64
 }
 
 func newTable() *table {
-	return &table{rows: map[api.UUID]*codec.Row{}, index: index.New()}
+	return &table{rows: map[api.UUID]*codec.Row{}, index: newFollowed()}
 }
 
 // apply folds the event and puts the row that follows into the index.
@@ -32,28 +48,16 @@ func (t *table) apply(event api.RemoteLogMetadata) codec.Outcome {
 }
 
 // show tells an index what is under the key now.
-func (t *table) show(key api.UUID, p *index.Partition) { t.record(key)(p) }
+func (t *table) show(key api.UUID, f followed) { f.put(key, t.rows[key]) }
 
 // record is the table's record of what is under the key now: it tells an index.
-func (t *table) record(key api.UUID) func(*index.Partition) {
+func (t *table) record(key api.UUID) func(followed) {
 	row := t.rows[key]
-	return func(p *index.Partition) {
-		if row != nil {
-			p.Put(row)
-		} else {
-			p.Remove(key)
-		}
-	}
+	return func(f followed) { f.put(key, row) }
 }
 
-// rebuilt returns an index made of the rows, in the random order of Go's maps.
-func (t *table) rebuilt() *index.Partition {
-	p := index.New()
-	for key := range t.rows {
-		t.show(key, p)
-	}
-	return p
-}
+// rebuilt returns an index made of the rows.
+func (t *table) rebuilt() followed { return followed{index.Build(slices.Values(t.allRows())), t.rows} }
 
 func (t *table) allRows() []codec.Row {
 	var rows []codec.Row

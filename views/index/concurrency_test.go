@@ -29,11 +29,11 @@ func TestReadersSeeOnlyStatesThatExisted(t *testing.T) {
 		})
 	}
 	for i := range segments {
-		p.Put(benchRow(i, api.CopySegmentStarted))
-		p.Put(benchRow(i, api.CopySegmentFinished))
+		p.Put(nil, benchRow(i, api.CopySegmentStarted))
+		p.Put(benchRow(i, api.CopySegmentStarted), benchRow(i, api.CopySegmentFinished))
 		if i%2 == 1 {
-			p.Remove(benchID(i - 1))
-			p.Put(&codec.Row{Kind: codec.RowMarker, Segment: benchRow(i-1, api.DeleteSegmentFinished).Segment})
+			p.Put(benchRow(i-1, api.CopySegmentFinished), nil)
+			p.Put(nil, &codec.Row{Kind: codec.RowMarker, Segment: benchRow(i-1, api.DeleteSegmentFinished).Segment})
 		}
 	}
 	close(done)

@@ -44,7 +44,6 @@ type reach struct {
 const nowhere = math.MinInt64
 
 var (
-	byID     = plainOrder(leafCap, compareIDs)
 	byStart  = plainOrder(leafCap, compareStarts)
 	byNumber = plainOrder(epochLeafCap, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
 )

@@ -1,13 +1,15 @@
 package index
 
 import (
+	"iter"
+	"slices"
 	"sync/atomic"
 
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
 )
 
-// Partition is the index of one TopicIdPartition. Put and Remove are for one
+// Partition is the index of one TopicIdPartition. Put is for one
 // goroutine at a time; Snapshot may be called from any.
 type Partition struct {
 	current atomic.Pointer[Snapshot]
@@ -18,38 +20,44 @@ func New() *Partition {
 	p := &Partition{}
 	p.current.Store(&Snapshot{
 		deletion: api.DeletePartitionNone,
-		byID:     tree[*Segment, struct{}]{order: byID},
 		byStart:  tree[*Segment, struct{}]{order: byStart},
 		epochs:   tree[numbered, struct{}]{order: byNumber},
 	})
 	return p
 }
 
+// Build returns the index of the newest rows of a partition's keys. They are put in the order
+// of their offsets: a tree that grows at its end fills its nodes, and lies in memory as it
+// is read.
+func Build(rows iter.Seq[codec.Row]) *Partition {
+	p := New()
+	next, segments := *p.current.Load(), []*Segment(nil)
+	for row := range rows {
+		if row.Kind == codec.RowSegment {
+			segments = append(segments, newSegment(&row))
+			next.raise(row.Highest)
+		} else {
+			next.take(nil, &row)
+		}
+	}
+	slices.SortFunc(segments, compareStarts)
+	for _, s := range segments {
+		next.put(nil, s)
+	}
+	p.current.Store(&next)
+	return p
+}
+
 // Snapshot returns the present state. It stays as it is, whatever comes after.
 func (p *Partition) Snapshot() *Snapshot { return p.current.Load() }
 
-// Put takes in a row of the partition, in the place of the one under the same table
-// key. Rows may come in any order, each the newest of its key: an index built from the
-// rows answers as one that was kept up to date. A marker and a headless row take the
-// segment away; what a marker says of highest offsets stays.
-func (p *Partition) Put(row *codec.Row) {
+// Put takes in that the row of a table key was before and is after; nil is none, as with a
+// tombstone. The keys may come in any order, and with the newest of their rows only: an index
+// built from the rows answers as one that was kept up to date. A marker and a headless row take
+// the segment away; what a row told of highest offsets stays when it goes: only a row that
+// another outdoes is ever removed.
+func (p *Partition) Put(before, after *codec.Row) {
 	next := *p.current.Load()
-	switch row.Kind {
-	case codec.RowPartition:
-		next.deletion = row.Delete.State
-	case codec.RowSegment:
-		next.put(newSegment(row, next.shared))
-	default:
-		next.remove(row.Segment.ID.ID)
-	}
-	next.raise(row.Highest)
-	p.current.Store(&next)
-}
-
-// Remove takes away the row of a segment, when its tombstone was read. The highest
-// offsets that the row told stay: only a row that another outdoes is ever removed.
-func (p *Partition) Remove(segmentID api.UUID) {
-	next := *p.current.Load()
-	next.remove(segmentID)
+	next.take(next.of(before), after)
 	p.current.Store(&next)
 }

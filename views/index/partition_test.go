@@ -26,15 +26,15 @@ func TestReplacedByAnotherBody(t *testing.T) {
 			second := *first
 			change(&second)
 			got, want := index.New(), index.New()
-			got.Put(first)
-			got.Put(&second)
-			want.Put(&second)
+			got.Put(nil, first)
+			got.Put(first, &second)
+			want.Put(nil, &second)
 			for epoch := range int32(6) {
 				for offset := range int64(101) {
 					compareLookUps(t, got.Snapshot(), want.Snapshot(), epoch, offset)
 				}
 			}
-			got.Remove(first.Segment.ID.ID)
+			got.Put(&second, nil)
 			for epoch := range int32(6) {
 				_, highest := got.Snapshot().HighestOffsetForEpoch(epoch)
 				if n := got.Snapshot().ListRemoteLogSegmentsByEpoch(epoch).Len(); n != 0 || highest {
@@ -65,9 +65,9 @@ func compareLookUps(t *testing.T, got, want *index.Snapshot, epoch int32, offset
 // A purge's tombstone may come where the marker before it was compacted away.
 func TestRemoveKeepsHighest(t *testing.T) {
 	p := index.New()
-	p.Put(benchRow(0, api.CopySegmentFinished))
-	p.Remove(benchID(0))
-	p.Remove(benchID(0))
+	p.Put(nil, benchRow(0, api.CopySegmentFinished))
+	p.Put(benchRow(0, api.CopySegmentFinished), nil)
+	p.Put(nil, nil)
 	s := p.Snapshot()
 	if _, ok := s.HighestOffsetForEpoch(0); ok || s.ListRemoteLogSegments().Len() != 0 {
 		t.Error("the segment is still there")
@@ -83,7 +83,7 @@ func TestSnapshotStays(t *testing.T) {
 	before := p.Snapshot()
 	list := before.ListRemoteLogSegments().Metadata()
 	for i := range 500 {
-		p.Remove(benchID(i))
+		p.Put(benchRow(i, api.CopySegmentFinished), nil)
 	}
 	if got, ok := before.RemoteLogSegmentMetadata(4, 49_999); !ok || got.StartOffset() != 49_900 {
 		t.Errorf("get in the old snapshot: %v", got)
@@ -104,8 +104,8 @@ func TestSegmentFields(t *testing.T) {
 	row.Segment.CustomMetadata = api.NewCustomMetadata([]byte("x"))
 	row.Segment.LeaderEpochs = epochsOf(map[int32]int64{1: 300, 2: 350})
 	p := index.New()
-	p.Put(row)
-	s, ok := p.Snapshot().Segment(benchID(3))
+	p.Put(nil, row)
+	s, ok := p.Snapshot().Segment(300, benchID(3))
 	if !ok || !s.Metadata().Equal(row.Segment) {
 		t.Fatalf("got %v", s)
 	}

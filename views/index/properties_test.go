@@ -21,8 +21,8 @@ const (
 // offset.
 func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		table, model, compacted := newTable(), newModel(), index.New()
-		var read []func(*index.Partition) // the table's records, to be read again
+		table, model, compacted := newTable(), newModel(), newFollowed()
+		var read []func(followed) // the table's records, to be read again
 		for range rapid.IntRange(1, 40).Draw(t, "events") {
 			event := drawEvent(t)
 			if got, want := table.apply(event), model.apply(event); got != want {
@@ -160,7 +160,7 @@ func compareTotals(t failer, everything []modelSegment, s *index.Snapshot) {
 	for _, segment := range everything {
 		want[segment.State].Segments++
 		want[segment.State].Bytes += int64(segment.SegmentSizeInBytes)
-		if got, ok := s.Segment(segment.ID.ID); !ok || !got.Metadata().Equal(segment.RemoteLogSegmentMetadata) {
+		if got, ok := s.Segment(segment.StartOffset, segment.ID.ID); !ok || !got.Metadata().Equal(segment.RemoteLogSegmentMetadata) {
 			t.Fatalf("segment %s: got %v", segment.ID, got)
 		}
 	}

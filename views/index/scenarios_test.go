@@ -84,7 +84,7 @@ func (t *table) rowKind(id api.UUID) string {
 	return map[codec.RowKind]string{codec.RowSegment: "segment", codec.RowHeadless: "headless", codec.RowMarker: "marker"}[row.Kind]
 }
 
-func orphans(p *index.Partition) string { return scenario.Names(p.Snapshot().Orphans().Metadata()) }
+func orphans(p followed) string { return scenario.Names(p.Snapshot().Orphans().Metadata()) }
 
 // asked is a table and a snapshot of it as far as scripts ask a manager.
 type asked struct {

@@ -37,20 +37,18 @@ type rest struct {
 	custom        api.CustomMetadata
 }
 
-// newSegment compacts a row of kind RowSegment. Shared gives what segments share, in the
-// place of what they needn't have for themselves.
-func newSegment(row *codec.Row, shared func(*rest) *rest) *Segment {
+// newSegment compacts a row of kind RowSegment. It shares nothing yet.
+func newSegment(row *codec.Row) *Segment {
 	m := &row.Segment
-	own := restOf(m)
 	return &Segment{
-		start: m.StartOffset, finished: row.FinishedOffset, rest: shared(&own), id: m.ID.ID,
+		start: m.StartOffset, finished: row.FinishedOffset, rest: restOf(m), id: m.ID.ID,
 		maxTimestamp: m.MaxTimestampMs, eventTimestamp: m.EventTimestampMs,
 		length: uint32(m.EndOffset - m.StartOffset), size: m.SegmentSizeInBytes,
 	}
 }
 
-func restOf(m *api.RemoteLogSegmentMetadata) rest {
-	r := rest{
+func restOf(m *api.RemoteLogSegmentMetadata) *rest {
+	r := &rest{
 		partition: m.ID.TopicIdPartition, broker: m.BrokerID, state: m.State, txnIndexEmpty: m.TxnIndexEmpty,
 		epochs: m.LeaderEpochs, custom: m.CustomMetadata,
 	}

@@ -21,15 +21,16 @@ func TestSegmentIsACacheLine(t *testing.T) {
 // again, and compares each with what was put.
 func TestSegmentsShareNothingThatDiffers(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	p, want := New(), map[api.UUID]api.RemoteLogSegmentMetadata{}
+	p, rows := New(), map[api.UUID]*codec.Row{}
 	for range 3_000 {
 		m := sharing(random)
-		p.Put(&codec.Row{Kind: codec.RowSegment, FinishedOffset: -1, Segment: m})
-		want[m.ID.ID] = m
+		row := &codec.Row{Kind: codec.RowSegment, FinishedOffset: -1, Segment: m}
+		p.Put(rows[m.ID.ID], row)
+		rows[m.ID.ID] = row
 	}
-	for id, m := range want {
-		if got, ok := p.Snapshot().Segment(id); !ok || !got.Metadata().Equal(m) {
-			t.Errorf("got %+v, want %+v", got.Metadata(), m)
+	for id, row := range rows {
+		if got, ok := p.Snapshot().Segment(row.Segment.StartOffset, id); !ok || !got.Metadata().Equal(row.Segment) {
+			t.Errorf("got %+v, want %+v", got, row.Segment)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import "github.com/tieredlog/rlmm/api"
 // finished, every query answers as for a partition without segments.
 type Snapshot struct {
 	deletion api.RemotePartitionDeleteState
-	byID     tree[*Segment, struct{}]
 	byStart  tree[*Segment, struct{}]
 	epochs   tree[numbered, struct{}]
 	totals   [api.DeleteSegmentFinished + 1]Totals // by state
@@ -91,12 +90,12 @@ func (s *Snapshot) NextSegmentWithTxnIndex(leaderEpoch int32, offset int64) (*Se
 	return segment, segment != nil
 }
 
-// Segment returns the segment with the id.
-func (s *Snapshot) Segment(id api.UUID) (*Segment, bool) {
+// Segment returns the segment that begins at the offset and has the id.
+func (s *Snapshot) Segment(start int64, id api.UUID) (*Segment, bool) {
 	if s.isDeleted() {
 		return nil, false
 	}
-	return s.segment(id)
+	return s.segment(start, id)
 }
 
 // Totals counts the segments in a state; none in DeleteSegmentFinished.
@@ -168,10 +167,11 @@ func (s *Snapshot) leafOf(number int32) []numbered {
 	return n.entries
 }
 
-func (s *Snapshot) segment(id api.UUID) (*Segment, bool) {
-	leaf := s.byID.leaf(func(segment *Segment) bool { return segment.id.Compare(id) <= 0 })
-	i := below(leaf, func(segment **Segment) bool { return (*segment).id.Compare(id) < 0 })
-	if i == len(leaf) || leaf[i].id != id {
+func (s *Snapshot) segment(start int64, id api.UUID) (*Segment, bool) {
+	want := &Segment{start: start, id: id}
+	leaf := s.byStart.leaf(func(segment *Segment) bool { return compareStarts(segment, want) <= 0 })
+	i := below(leaf, func(segment **Segment) bool { return compareStarts(*segment, want) < 0 })
+	if i == len(leaf) || compareStarts(leaf[i], want) != 0 {
 		return nil, false
 	}
 	return leaf[i], true
