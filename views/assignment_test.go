@@ -85,6 +85,7 @@ func TestCommittedOffset(t *testing.T) {
 	reconcile(t, c, m, 0, 1)
 	want("assigned", 0, 1)
 	want("assigned", 1, -1)
+	wantSegment(t, m, tip, 0, 5, rlmmtest.ID(1)) // there is an index now
 	reconcile(t, c, m, 1)
 	want("unassigned", 0, 1)
 	wantEveryRead(t, m, tip, api.ErrNotAssigned)

@@ -22,7 +22,7 @@ type Cluster struct {
 	connect     func() (sarama.Client, error)
 
 	mu     sync.Mutex
-	reader sarama.Client // of consumers; nil before there is one
+	readers []sarama.Client // of consumers; none before there is one
 
 	dials    *Dials
 	offsets  *offsets
@@ -86,44 +86,15 @@ func (c *Cluster) clients() []sarama.Client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := []sarama.Client{c.client}
-	for _, other := range []sarama.Client{c.adminClient, c.reader} {
-		if other != nil && other != c.client {
-			all = append(all, other)
-		}
+	if c.adminClient != c.client {
+		all = append(all, c.adminClient)
 	}
-	return all
+	return append(all, c.readers...)
 }
 
 // Client is the client underneath, to share its connections. It is closed with the
 // cluster.
 func (c *Cluster) Client() sarama.Client { return c.client }
-
-// NewConsumer returns a consumer. All of them share connections, which are their own, since
-// a broker answers the requests of one after the other: what waits for records would hold
-// up every question. They are closed with the cluster. Partitions that are begun to be
-// consumed together are asked about together.
-func (c *Cluster) NewConsumer(ctx context.Context) (sarama.Consumer, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.reader == nil {
-		reader, err := callOr(ctx, c.connect, closeClient)
-		if err != nil {
-			return nil, fmt.Errorf("connect to consume: %w", err)
-		}
-		c.reader = reader
-	}
-	return sarama.NewConsumerFromClient(sharingClient{c.reader, c.offsets})
-}
-
-// sharingClient asks for offsets with others.
-type sharingClient struct {
-	sarama.Client
-	offsets *offsets
-}
-
-func (c sharingClient) GetOffset(topic string, partition int32, at int64) (int64, error) {
-	return c.offsets.of(context.Background(), topic, partition, at)
-}
 
 // Dials counts the connections of the client underneath.
 func (c *Cluster) Dials() int64 { return c.dials.Count() }

@@ -68,11 +68,29 @@ func (w *world) produce(topic string, n int, opts ...kgo.Opt) {
 
 func (w *world) produceValue(topic string, n int, value []byte, opts ...kgo.Opt) {
 	w.t.Helper()
+	w.produceRecords(records(topic, n, value), opts...)
+}
+
+// produceToAll appends n records to each of so many partitions.
+func (w *world) produceToAll(topic string, partitions int32, n int) {
+	w.t.Helper()
+	var all []*kgo.Record
+	for p := range partitions {
+		for _, r := range records(topic, n, []byte("v")) {
+			r.Partition = p
+			all = append(all, r)
+		}
+	}
+	w.produceRecords(all)
+}
+
+func (w *world) produceRecords(all []*kgo.Record, opts ...kgo.Opt) {
+	w.t.Helper()
 	client, err := kgo.NewClient(append(opts, kgo.SeedBrokers(w.addr), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerBatchMaxBytes(8<<20))...)
 	noError(w.t, err)
 	defer client.Close()
-	noError(w.t, client.ProduceSync(w.ctx, records(topic, n, value)...).FirstErr())
+	noError(w.t, client.ProduceSync(w.ctx, all...).FirstErr())
 }
 
 func records(topic string, n int, value []byte) []*kgo.Record {
