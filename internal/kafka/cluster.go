@@ -21,7 +21,7 @@ type Cluster struct {
 	id          string
 	connect     func() (sarama.Client, error)
 
-	mu     sync.Mutex
+	mu      sync.Mutex
 	readers []sarama.Client // of consumers; none before there is one
 
 	dials    *Dials

@@ -85,7 +85,8 @@ func (c consumer) Close() error {
 	return errors.Join(errs...)
 }
 
-func (c consumer) Pause(partitions map[string][]int32)  { c.each(partitions, sarama.Consumer.Pause) }
+func (c consumer) Pause(partitions map[string][]int32) { c.each(partitions, sarama.Consumer.Pause) }
+
 func (c consumer) Resume(partitions map[string][]int32) { c.each(partitions, sarama.Consumer.Resume) }
 
 func (c consumer) PauseAll() {

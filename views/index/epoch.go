@@ -94,7 +94,7 @@ func (r reach) join(other reach) reach {
 }
 
 // place is where, of n parts of equal length, the offset lies: a log's segments are about
-// equally long.
+// equally long. It may be any number, also for a node that reaches nowhere.
 func (r reach) place(offset int64, n int) int {
 	return int(float64(offset-r.first) / float64(r.last-r.first+1) * float64(n))
 }
@@ -156,9 +156,9 @@ func (e *epoch) last(at *finishedKid, offset int64) *Segment {
 	if kids == nil {
 		return e.lastOf(at, offset)
 	}
-	// The last kid that begins in time holds ranges that begin after the offset too, so it may reach far
-	// enough without containing it. All ranges below the kids before it begin at or
-	// before the offset: the first of them that reaches far enough has the answer.
+	// The last kid that begins in time holds ranges that begin after the offset too, so it
+	// may reach far enough without containing it. All ranges below the kids before it begin
+	// at or before the offset: the first of them that reaches far enough has the answer.
 	for i := begunKids(at, offset) - 1; i >= 0; i-- {
 		if kids[i].sum.last >= offset {
 			if s := e.last(&kids[i], offset); s != nil {
