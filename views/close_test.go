@@ -32,7 +32,7 @@ func holdPublishes(t *testing.T, c *rlmmtest.Cluster) (held chan struct{}) {
 }
 
 // The broker takes a publish and says nothing. A shutdown waits as long as its context
-// lets it, and Close a few seconds, where sarama alone would try for six minutes; nothing
+// lets it, and Close a few seconds, where the tries alone would take six minutes; nothing
 // else hangs over it, and nothing is left running (the package's TestMain looks).
 func TestCloseWhileAPublishHangs(t *testing.T) {
 	t.Parallel()

@@ -2,12 +2,12 @@ package views
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"hash"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/IBM/sarama"
 	"github.com/lovoo/goka"
@@ -15,15 +15,11 @@ import (
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/produce"
 )
 
-// maxPublishing bounds the publishes under way. sarama's channels hold as many, so
-// that an emit never blocks without a context.
+// maxPublishing bounds the publishes under way, so that memory is: an emit never blocks.
 const maxPublishing = 4096
-
-// noOffset is the offset of an event whose acknowledgement says none: sarama takes
-// DUPLICATE_SEQUENCE_NUMBER for a success and leaves the offset as it was.
-const noOffset = -1
 
 // eventCodec writes Kafka's record format.
 type eventCodec struct{}
@@ -45,13 +41,13 @@ type emitter struct {
 }
 
 // newEmitter returns an emitter for the topic, whose batches are of limit bytes at most.
-func newEmitter(s kafka.Settings, topic kafka.Topic, limit int) (*emitter, error) {
+func newEmitter(ctx context.Context, s kafka.Settings, topic kafka.Topic, limit int) (*emitter, error) {
 	cfg := s.ProducerTo(limit)
 	e := &emitter{}
 	var failed error // goka wraps without unwrapping
 	build := func(brokers []string, _ string, hasher func() hash.Hash32) (goka.Producer, error) {
 		var err error
-		e.producer, err = newEventProducer(cfg, brokers, hasher, topic.Partitions)
+		e.producer, err = newEventProducer(ctx, cfg, brokers, hasher, topic)
 		failed = kafka.Denied(err, "IdempotentWrite", kafka.OnCluster())
 		return e.producer, failed
 	}
@@ -63,90 +59,44 @@ func newEmitter(s kafka.Settings, topic kafka.Topic, limit int) (*emitter, error
 
 // eventProducer writes events as Kafka does: with a null key and no headers, on the
 // partition that Kafka's partitioner chooses. goka's own key only says which. An event
-// that fails after it may have reached a broker fails with an unansweredError.
+// that fails after it may have reached a broker fails with a [produce.UnansweredError].
 type eventProducer struct {
 	client      sarama.Client
 	closeClient func() error
 	cutter      *kafka.Cutter
-	producer    sarama.AsyncProducer
+	producer    *produce.Producer
 	hasher      func() hash.Hash32
 	partitions  int32
-	retries     atomic.Int64 // of all batches
 	unfinished  atomic.Int64 // events that failed because they were cut
-	wg          sync.WaitGroup
 }
 
-func newEventProducer(cfg *sarama.Config, brokers []string, hasher func() hash.Hash32, partitions int32) (*eventProducer, error) {
-	p := &eventProducer{hasher: hasher, partitions: partitions, cutter: kafka.NewCutter(cfg)}
-	cfg.Producer.Retry.BackoffFunc = p.backoff(cfg.Producer.Retry.Backoff)
-	cfg.Producer.Partitioner = sarama.NewManualPartitioner
-	cfg.ChannelBufferSize = maxPublishing
+func newEventProducer(ctx context.Context, cfg *sarama.Config, brokers []string, hasher func() hash.Hash32, topic kafka.Topic) (*eventProducer, error) {
+	p := &eventProducer{hasher: hasher, partitions: topic.Partitions, cutter: kafka.NewCutter(cfg)}
 	var err error
 	if p.client, err = sarama.NewClient(brokers, cfg); err != nil {
 		return nil, err
 	}
 	p.closeClient = sync.OnceValue(p.client.Close)
-	if p.producer, err = sarama.NewAsyncProducerFromClient(p.client); err != nil {
+	p.producer, err = produce.New(ctx, produce.Config{
+		Client: p.client, Topic: topic.Name, Partitions: topic.Partitions, MaxBatchBytes: cfg.Producer.MaxMessageBytes,
+		Retries: cfg.Producer.Retry.Max, Pause: cfg.Producer.Retry.Backoff,
+	})
+	if err != nil {
 		return nil, errors.Join(err, p.closeClient())
 	}
-	p.wg.Go(p.succeed)
-	p.wg.Go(p.fail)
 	return p, nil
 }
 
-// backoff counts the retries, and lets what was cut fail without a pause for each event.
-func (p *eventProducer) backoff(pause time.Duration) func(int, int) time.Duration {
-	return func(int, int) time.Duration {
-		p.retries.Add(1)
-		if p.cutter.IsCut() {
-			return 0
-		}
-		return pause
-	}
-}
-
-func (p *eventProducer) succeed() {
-	for m := range p.producer.Successes() {
-		m.Metadata.(*outgoing).finish(m, nil) //nolint:forcetypeassert // Emit puts nothing else
-	}
-}
-
-func (p *eventProducer) fail() {
-	for e := range p.producer.Errors() {
-		if p.cutter.IsCut() {
-			p.unfinished.Add(1)
-		}
-		o := e.Msg.Metadata.(*outgoing) //nolint:forcetypeassert // as above
-		o.finish(e.Msg, failure(e.Err, o.sent.Load(), p.retries.Load() != o.retries))
-	}
-}
-
-// outgoing is an event on its way. As sarama's encoder it notes when sarama asks for its
-// bytes, which it does for a request only.
-type outgoing struct {
-	value   []byte
-	finish  goka.PromiseFinisher
-	sent    atomic.Bool
-	retries int64 // the producer's when it was emitted
-}
-
-// Encode returns the event's bytes.
-func (o *outgoing) Encode() ([]byte, error) {
-	o.sent.Store(true)
-	return o.value, nil
-}
-
-// Length is how many they are.
-func (o *outgoing) Length() int { return len(o.value) }
-
-func (p *eventProducer) Emit(topic, key string, value []byte) *goka.Promise {
+func (p *eventProducer) Emit(_, key string, value []byte) *goka.Promise {
 	promise, finish := goka.NewPromiseWithFinisher()
 	h := p.hasher()
 	_, _ = h.Write([]byte(key)) // a hash.Hash never fails
-	o := &outgoing{value: value, finish: finish, retries: p.retries.Load()}
-	p.producer.Input() <- &sarama.ProducerMessage{
-		Topic: topic, Partition: int32(h.Sum32() % uint32(p.partitions)), Value: o, Metadata: o, Offset: noOffset,
-	}
+	p.producer.Publish(int32(h.Sum32()%uint32(p.partitions)), value, func(offset int64, err error) {
+		if err != nil && p.cutter.IsCut() {
+			p.unfinished.Add(1)
+		}
+		finish(&sarama.ProducerMessage{Offset: offset}, err)
+	})
 	return promise
 }
 
@@ -158,14 +108,14 @@ func (p *eventProducer) EmitWithHeaders(topic, key string, value []byte, _ goka.
 // cut ends the connections, and with them all that is under way.
 func (p *eventProducer) cut() {
 	p.cutter.Cut()
+	p.producer.Cut()
 	_ = p.closeClient() // Close tells
 }
 
 // Close waits for what is under way. It returns an error that is
 // [api.ErrUnacknowledged] when events were cut.
 func (p *eventProducer) Close() error {
-	p.producer.AsyncClose()
-	p.wg.Wait()
+	p.producer.Close()
 	err := p.closeClient()
 	if n := p.unfinished.Load(); n > 0 {
 		cut := fmt.Errorf("%d unanswered by the broker when the manager was closed", n)

@@ -103,7 +103,7 @@ func (m *Manager) connect(ctx context.Context) error {
 	if m.consumer, err = m.cluster.NewConsumer(ctx); err != nil {
 		return err
 	}
-	m.emitter, err = newEmitter(m.cfg.Kafka, input, int(limit))
+	m.emitter, err = newEmitter(ctx, m.cfg.Kafka, input, int(limit))
 	return err
 }
 

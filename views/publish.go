@@ -2,7 +2,6 @@ package views
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/IBM/sarama"
 	"github.com/lovoo/goka"
@@ -10,6 +9,7 @@ import (
 	"github.com/tieredlog/rlmm/api"
 	"github.com/tieredlog/rlmm/codec"
 	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/produce"
 )
 
 // opPublish is what failed when a publish did.
@@ -39,7 +39,7 @@ func (m *Manager) emit(event api.RemoteLogMetadata) <-chan ack {
 			acked <- ack{err: m.publishError(err)}
 			return
 		}
-		if msg.Offset == noOffset {
+		if msg.Offset == produce.NoOffset {
 			acked <- ack{err: &api.UnacknowledgedError{Op: opPublish, Err: errNoOffset}}
 			return
 		}
@@ -50,38 +50,15 @@ func (m *Manager) emit(event api.RemoteLogMetadata) <-chan ack {
 
 // publishError is a failed publish as the contract's error.
 func (m *Manager) publishError(err error) error {
-	var tooLarge sarama.ConfigurationError // sarama's own check of the size
-	var unanswered *unansweredError
+	var tooLarge *produce.TooLargeError
+	var unanswered *produce.UnansweredError
 	switch {
 	case errors.Is(err, goka.ErrEmitterAlreadyClosed):
 		return api.ErrClosed
 	case errors.As(err, &tooLarge):
 		return &api.InvalidArgumentError{Field: "event", Reason: err.Error()}
 	case errors.As(err, &unanswered):
-		return &api.UnacknowledgedError{Op: opPublish, Err: unanswered.error}
+		return &api.UnacknowledgedError{Op: opPublish, Err: unanswered.Err}
 	}
 	return &api.IOError{Op: opPublish, Err: kafka.Denied(err, "Write", kafka.OnTopic(m.cfg.MetadataTopic))}
-}
-
-// unansweredError is the failure of an event that may have reached a broker.
-type unansweredError struct{ error }
-
-func (e *unansweredError) Unwrap() error { return e.error }
-
-// refusals are a broker's answers to a batch that it hasn't appended.
-var refusals = []sarama.KError{
-	sarama.ErrTopicAuthorizationFailed, sarama.ErrClusterAuthorizationFailed,
-	sarama.ErrMessageSizeTooLarge, sarama.ErrMessageSetSizeTooLarge,
-	sarama.ErrInvalidRecord, sarama.ErrInvalidTimestamp, sarama.ErrPolicyViolation,
-}
-
-// failure tells an event that no broker has from one that a broker may have: one that
-// was put into a request, unless the answer to the first try is a refusal. Later answers
-// say nothing of the tries before.
-func failure(err error, sent, retried bool) error {
-	var code sarama.KError
-	if !sent || !retried && errors.As(err, &code) && slices.Contains(refusals, code) {
-		return err
-	}
-	return &unansweredError{err}
 }

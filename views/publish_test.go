@@ -8,36 +8,31 @@ import (
 	"testing/synctest"
 
 	"github.com/IBM/sarama"
+	"github.com/lovoo/goka"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/tieredlog/rlmm/api"
+	"github.com/tieredlog/rlmm/internal/produce"
 )
 
 // An event that may have reached a broker fails with an error that says so.
 func TestFailureOfAPublish(t *testing.T) {
 	for _, tt := range []struct {
-		name          string
-		err           error
-		sent, retried bool
-		want          error
+		name      string
+		err, want error
 	}{
-		{"never sent", sarama.ErrOutOfBrokers, false, false, api.ErrIO},
-		{"never sent while others were retried", sarama.ErrShuttingDown, false, true, api.ErrIO},
-		{"refused", sarama.ErrTopicAuthorizationFailed, true, false, api.ErrIO},
-		{"refused after a try that brought no answer", sarama.ErrTopicAuthorizationFailed, true, true, api.ErrUnacknowledged},
-		{"not replicated in time", sarama.ErrNotEnoughReplicasAfterAppend, true, true, api.ErrUnacknowledged},
-		{"a fault of the broker's", sarama.ErrUnknown, true, false, api.ErrUnacknowledged},
-		{"cut", io.EOF, true, true, api.ErrUnacknowledged},
-		{"shut down on its way", sarama.ErrShuttingDown, true, false, api.ErrUnacknowledged},
-		{"an answer that lacks it", sarama.ErrIncompleteResponse, true, false, api.ErrUnacknowledged},
-		{"too large", sarama.ConfigurationError("too large"), false, false, api.ErrInvalidArgument},
+		{"no broker has it", sarama.ErrOutOfBrokers, api.ErrIO},
+		{"refused", sarama.ErrTopicAuthorizationFailed, api.ErrIO},
+		{"a broker may have it", &produce.UnansweredError{Err: io.EOF}, api.ErrUnacknowledged},
+		{"too large", &produce.TooLargeError{Size: 2, Limit: 1}, api.ErrInvalidArgument},
+		{"after the end", goka.ErrEmitterAlreadyClosed, api.ErrClosed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := (&Manager{}).publishError(failure(tt.err, tt.sent, tt.retried))
+			got := (&Manager{}).publishError(tt.err)
 			if !errors.Is(got, tt.want) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
-			if !errors.Is(tt.want, api.ErrInvalidArgument) && !errors.Is(got, tt.err) {
+			if cause := errors.Unwrap(tt.err); cause != nil && !errors.Is(got, cause) {
 				t.Errorf("%v doesn't say why", got)
 			}
 		})

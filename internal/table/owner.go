@@ -12,14 +12,14 @@ import (
 
 	"github.com/tieredlog/rlmm/internal/backoff"
 	"github.com/tieredlog/rlmm/internal/kafka"
+	"github.com/tieredlog/rlmm/internal/produce"
 	"github.com/tieredlog/rlmm/internal/store"
 )
 
 const (
-	maxWaiting   = 1024 // entries of one partition that may wait; then Emit blocks
-	maxBatch     = 500  // records of a batch
-	recordExtra  = 96   // bytes that a record takes beside key, value and headers, at most
-	produceLimit = 10 * time.Second
+	maxWaiting  = 1024 // entries of one partition that may wait; then Emit blocks
+	maxBatch    = 500  // records of a batch
+	recordExtra = 96   // bytes that a record takes beside key, value and headers, at most
 )
 
 // entry is a record on its way to the table.
@@ -288,7 +288,7 @@ func (o *owner) produce(ctx context.Context, records []*sarama.Record) (base int
 		return err
 	})
 	if err == nil {
-		o.seq = nextSequence(o.seq, len(records))
+		o.seq = produce.NextSequence(o.seq, len(records))
 	}
 	return base, kafka.Denied(clockError(err, o.w.cfg.Topic), "Write", kafka.OnTopic(o.w.cfg.Topic))
 }
@@ -298,11 +298,7 @@ func (o *owner) tryProduce(records []*sarama.Record) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	block, err := o.w.requests.produce(broker, o.partition, o.batch(records), sizeOf(records...))
-	if err != nil {
-		return 0, err
-	}
-	return block.Offset, nil
+	return o.w.requests.produce(broker, o.partition, o.batch(records), sizeOf(records...))
 }
 
 func (o *owner) batch(records []*sarama.Record) *sarama.RecordBatch {
@@ -315,10 +311,6 @@ func (o *owner) batch(records []*sarama.Record) *sarama.RecordBatch {
 		FirstTimestamp: now, MaxTimestamp: now, LastOffsetDelta: int32(len(records) - 1), Records: records,
 	}
 }
-
-// nextSequence is the sequence after n more records; Kafka's wraps to 0 behind the
-// greatest int32.
-func nextSequence(seq int32, n int) int32 { return int32((int64(seq) + int64(n)) & 0x7fffffff) }
 
 // retry calls f until it succeeds, gives a fatal error, or the context ends.
 func (o *owner) retry(ctx context.Context, f func() error) error {

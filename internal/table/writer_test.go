@@ -481,26 +481,6 @@ func TestBatchesAreNoLongerThanTheStoresAre(t *testing.T) {
 	wantSame(t, "records of the batches", []int32{1, maxBatch, maxBatch, maxWaiting - 2*maxBatch}, counts)
 }
 
-func TestNextSequence(t *testing.T) {
-	for _, c := range []struct {
-		seq  int32
-		n    int
-		want int32
-	}{
-		{0, 1, 1},
-		{5, 500, 505},
-		{math.MaxInt32 - 1, 1, math.MaxInt32},
-		{math.MaxInt32, 1, 0},
-		{math.MaxInt32, 500, 499},
-		{math.MaxInt32 - 9, 10, 0},
-		{math.MaxInt32 - 9, 12, 2},
-	} {
-		if got := nextSequence(c.seq, c.n); got != c.want {
-			t.Errorf("%d and %d: %d, want %d", c.seq, c.n, got, c.want)
-		}
-	}
-}
-
 // TestSequenceWraps has a broker that checks no sequence, as kfake's is one less long
 // than Kafka's.
 func TestSequenceWraps(t *testing.T) {
