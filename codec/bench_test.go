@@ -30,6 +30,7 @@ func TestDecodeIsLean(t *testing.T) {
 		decode func()
 	}{
 		"record": {4, func() { _, _ = codec.DecodeRecord(record) }},
+		"key of": {0, func() { _, _ = codec.RecordKey(record) }},
 		"row":    {3, func() { _, _ = codec.DecodeRow(segmentKey, row) }},
 		"key":    {0, func() { _, _ = codec.ParseKey("ERERERERQRGBEREREREREQ:0/IiIiIiIiQiKCIiIiIiIiAA") }},
 	} {
@@ -48,6 +49,19 @@ func BenchmarkDecodeRecord(b *testing.B) {
 	b.SetBytes(int64(len(value)))
 	for b.Loop() {
 		if _, err := codec.DecodeRecord(value); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkRecordKey(b *testing.B) {
+	value, err := codec.EncodeRecord(typical())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := codec.RecordKey(value); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -34,6 +34,25 @@ func DecodeRecord(value []byte) (api.RemoteLogMetadata, error) {
 	return m, nil
 }
 
+// RecordKey is the key of the row that the record's event changes. It reads the front of the
+// value only, and a fault there is an error: that DecodeRecord takes the rest isn't said.
+func RecordKey(value []byte) (Key, error) {
+	r := newReader(value)
+	kind, at := r.kind()
+	if kind == kindSnapshot {
+		r.failAt(at, ReasonKind, "api key", "a segment snapshot has no row")
+	}
+	r.topic()
+	k := Key{Kind: KeyPartition, ID: api.RemoteLogSegmentID{TopicIdPartition: r.nameless()}}
+	if kind != kindDelete {
+		k.Kind, k.ID.ID = KeySegment, r.uuid("segmentId")
+	}
+	if err := r.result(); err != nil {
+		return Key{}, err
+	}
+	return k, nil
+}
+
 // DecodeSnapshot reads a segment snapshot, Kafka's api key 3, as RemoteLogMetadataSerde
 // does. The faults are those of [DecodeRecord]; the topic's kinds are refused.
 func DecodeSnapshot(value []byte) (SegmentSnapshot, error) {
@@ -140,20 +159,27 @@ func (r *reader) segmentID() api.RemoteLogSegmentID {
 }
 
 func (r *reader) topicIDPartition() api.TopicIdPartition {
-	tip := api.TopicIdPartition{Topic: r.topic()}
+	topic := r.topic()
+	tip := r.nameless()
+	tip.Topic = javaString(topic)
+	return tip
+}
+
+// nameless reads what follows the topic's name.
+func (r *reader) nameless() (tip api.TopicIdPartition) {
 	tip.TopicID = r.uuid("topicId")
 	tip.Partition = r.int32("partition")
 	r.tags(nil)
 	return tip
 }
 
-func (r *reader) topic() string {
+func (r *reader) topic() []byte {
 	n := r.length("topic")
 	if n < 0 || n > maxTopicBytes {
 		r.fail(ReasonLength, "topic", "length %d is not in 0…%d", n, maxTopicBytes)
-		return ""
+		return nil
 	}
-	return javaString(r.span("topic", int(n)))
+	return r.span("topic", int(n))
 }
 
 // length reads a compact length or count; negative is null.

@@ -58,6 +58,24 @@ func FuzzDecodeRecord(f *testing.F) {
 	})
 }
 
+// The key of every record that can be read is that of its event, and no fault of the front
+// goes unseen by who reads it all.
+func FuzzRecordKey(f *testing.F) {
+	addRecords(f)
+	f.Fuzz(func(t *testing.T, value []byte) {
+		key, err := codec.RecordKey(value)
+		m, whole := codec.DecodeRecord(value)
+		switch {
+		case err != nil && whole == nil:
+			t.Fatalf("%+v has no key: %v", m, err)
+		case err != nil && value != nil:
+			checkDecodeError(t, value, err)
+		case whole == nil && key.String() != codec.EventKey(m):
+			t.Fatalf("%+v has the key %q", m, key)
+		}
+	})
+}
+
 func FuzzDecodeSnapshot(f *testing.F) {
 	addRecords(f)
 	f.Fuzz(func(t *testing.T, value []byte) {

@@ -63,7 +63,7 @@ func PositionKey(metadataPartition int32) string {
 	return Key{Kind: KeyPosition, MetadataPartition: metadataPartition}.String()
 }
 
-// EventKey is the key of the row that the event changes.
+// EventKey is the key of the row that the event changes; RecordKey is that of a record.
 func EventKey(m api.RemoteLogMetadata) string {
 	switch m := m.(type) {
 	case api.RemoteLogSegmentMetadata:
@@ -93,6 +93,9 @@ const maxKeyLen = 64
 
 // idLen is the length of an id in a key.
 const idLen = 22
+
+// Bytes returns the key as it is in the table.
+func (k Key) Bytes() []byte { return k.appendTo(make([]byte, 0, maxKeyLen)) }
 
 // String returns the key as it is in the table.
 func (k Key) String() string {

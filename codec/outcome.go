@@ -75,3 +75,7 @@ func (o Outcome) Answers() bool { return o != OutcomePurge && o != OutcomeRepair
 
 // Rejected tells whether the input record was refused: every outcome of one but applied.
 func (o Outcome) Rejected() bool { return o != OutcomeApplied && o.Answers() }
+
+// Hidden tells whether the answer lies under the partition's [RejectedKey]: the event is of
+// no row, or its row must stay as it is and not be written again.
+func (o Outcome) Hidden() bool { return o >= OutcomeUndecodable && o <= OutcomeTooLarge }

@@ -34,12 +34,8 @@ func (i *instance) process(ctx goka.Context, msg any) {
 	i.rowLocks[ctx.Partition()].Lock()
 	defer i.rowLocks[ctx.Partition()].Unlock()
 	in := msg.(input) //nolint:forcetypeassert // inputCodec gives nothing else
-	if codec.IsHidden(ctx.Key()) {
-		outcome, reason := in.refusal(ctx.Partition(), i.partitions)
-		i.reject(ctx, in, outcome, reason)
-		i.answering(ctx, in, outcome)
-		ctx.Delete()
-		i.count(in.event, outcome)
+	if in.err != nil || codec.IsHidden(ctx.Key()) {
+		i.refuse(ctx, in)
 		return
 	}
 	old, row := i.row(ctx)
@@ -52,7 +48,7 @@ func (i *instance) process(ctx goka.Context, msg any) {
 		value, outcome = nil, codec.OutcomeTooLarge // the old row stays: see table.Writer
 	}
 	if outcome.Rejected() {
-		i.reject(ctx, in, outcome, fmt.Errorf("%s: %s", outcome, ctx.Key()))
+		i.reject(ctx, ctx.Key(), in, outcome, fmt.Errorf("%s: %s", outcome, ctx.Key()))
 	}
 	i.answering(ctx, in, outcome)
 	if value == nil {
@@ -60,6 +56,15 @@ func (i *instance) process(ctx goka.Context, msg any) {
 	} else {
 		ctx.SetValue(value)
 	}
+	i.count(in.event, outcome)
+}
+
+// refuse answers a record that is of no row.
+func (i *instance) refuse(ctx goka.Context, in input) {
+	outcome, reason := in.refusal(ctx.Partition(), i.partitions)
+	i.reject(ctx, codec.RejectedKey(ctx.Partition()), in, outcome, reason)
+	i.answering(ctx, in, outcome)
+	ctx.Delete() // under the hidden key: see table.Writer
 	i.count(in.event, outcome)
 }
 
@@ -95,7 +100,7 @@ func (i *instance) rowBytes(row *codec.Row) []byte {
 // reject sends a refused record to the rejected events, with the reason, before its
 // answer: the table's writer holds that back until the rejection is taken. What is larger
 // than the topic takes is cut: a refusal must not stop the partition.
-func (i *instance) reject(ctx goka.Context, in input, outcome codec.Outcome, reason error) {
+func (i *instance) reject(ctx goka.Context, key string, in input, outcome codec.Outcome, reason error) {
 	headers := table.AnswerHeaders(ctx.Offset(), outcome)
 	headers["rlmm.partition"] = strconv.AppendInt(nil, int64(ctx.Partition()), 10)
 	headers["rlmm.reason"] = fmt.Appendf(nil, "%.*s", maxReason, reason)
@@ -103,6 +108,6 @@ func (i *instance) reject(ctx goka.Context, in input, outcome codec.Outcome, rea
 	if in.raw != nil {
 		raw = in.raw[:min(len(in.raw), max(0, i.limits.rejected-rowOverhead))]
 	}
-	ctx.Emit(goka.Stream(i.cfg.rejected()), ctx.Key(), raw, goka.WithCtxEmitHeaders(headers))
+	ctx.Emit(goka.Stream(i.cfg.rejected()), key, raw, goka.WithCtxEmitHeaders(headers))
 	i.log.Debug("event rejected", "partition", ctx.Partition(), "offset", ctx.Offset(), "outcome", outcome.String(), "reason", reason)
 }

@@ -22,18 +22,18 @@ type keyer struct {
 // OnConsume is sarama's consumer interceptor.
 func (k keyer) OnConsume(m *sarama.ConsumerMessage) {
 	if m.Topic == k.topic {
-		m.Key = []byte(k.key(m.Partition, m.Value))
+		m.Key = k.key(m.Partition, m.Value)
 	}
 }
 
 // key is the row's key; the partition's hidden key for a record that has none or
-// doesn't belong to the partition.
-func (k keyer) key(partition int32, value []byte) string {
-	event, err := codec.DecodeRecord(value)
-	if err != nil || codec.MetadataPartition(event.Partition(), k.partitions) != partition {
-		return codec.RejectedKey(partition)
+// doesn't belong to the partition. Whether all of the record can be read inputCodec tells.
+func (k keyer) key(partition int32, value []byte) []byte {
+	key, err := codec.RecordKey(value)
+	if err != nil || key.Partition(k.partitions) != partition {
+		return []byte(codec.RejectedKey(partition))
 	}
-	return codec.EventKey(event)
+	return key.Bytes()
 }
 
 // input is a record of the metadata topic as the callback gets it.
@@ -56,7 +56,7 @@ func (inputCodec) Decode(value []byte) (any, error) {
 	return input{value, event, err}, nil
 }
 
-// refusal says why a record under the hidden key is refused.
+// refusal says why a record is refused that can't be read, or lies under the hidden key.
 func (in input) refusal(partition, partitions int32) (codec.Outcome, error) {
 	switch {
 	case errors.Is(in.err, codec.ErrNullValue):

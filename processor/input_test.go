@@ -51,8 +51,9 @@ func TestKeyer(t *testing.T) {
 		{"misrouted", away, "", add, codec.RejectedKey(away)},
 		{"null", home, "k", nil, codec.RejectedKey(home)},
 		{"empty", home, "", []byte{}, codec.RejectedKey(home)},
-		{"cut", home, "", add[:len(add)-3], codec.RejectedKey(home)},
-		{"more", home, "", append(slices.Clip(add), 0), codec.RejectedKey(home)},
+		{"cut", home, "", add[:len(add)-3], codec.SegmentKey(testSegment.ID)},
+		{"cut in the ids", home, "", add[:30], codec.RejectedKey(home)},
+		{"more", home, "", append(slices.Clip(add), 0), codec.SegmentKey(testSegment.ID)},
 		{"unknown kind", home, "", []byte{1, 42, 0}, codec.RejectedKey(home)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -79,7 +80,7 @@ func FuzzKeyerStaysOnItsPartition(f *testing.F) {
 	f.Fuzz(func(t *testing.T, n uint8, value []byte) {
 		partition := int32(n % testPartitions)
 		h := codec.NewHasher()
-		_, _ = h.Write([]byte(keyer{"m", testPartitions}.key(partition, value)))
+		_, _ = h.Write(keyer{"m", testPartitions}.key(partition, value))
 		if got := int32(h.Sum32() % testPartitions); got != partition {
 			t.Errorf("a record of partition %d is keyed to %d", partition, got)
 		}

@@ -2,6 +2,7 @@ package processor_test
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,6 +48,10 @@ func TestPoisonStopsNothing(t *testing.T) {
 	lying := add
 	lying.Key = []byte("!0/position")
 
+	cut, more := add, add // their keys can be read
+	cut.Value = add.Value[:len(add.Value)-3]
+	more.Value = append(slices.Clip(add.Value), 0)
+
 	steps := []struct {
 		record  recording.Event
 		outcome string
@@ -62,11 +67,13 @@ func TestPoisonStopsNothing(t *testing.T) {
 		{rlmmtest.Raw(0, hexed(t, "0100ff")), "Undecodable", "byte 2"},
 		{rlmmtest.Raw(0, hexed(t, "010300")), "Undecodable", "byte 1"},
 		{rlmmtest.Raw(0, c.Record(stray).Value), "Misrouted", "belongs to metadata partition 1, not 0"},
+		{cut, "Undecodable", "byte "},
 		{c.Record(big), "TooLarge", "TooLarge"},
 		{finish, "SegmentNotFound", "SegmentNotFound"},
 		{lying, "applied", ""},
 		{add, "InvalidAdd", "InvalidAdd"},
 		{c.Record(fat), "TooLarge", "TooLarge"},
+		{more, "Undecodable", "more bytes"},
 		{finish, "applied", ""},
 		{finish, "applied", ""},
 		{c.Record(rlmmtest.Update(s, api.DeleteSegmentFinished)), "InvalidSegmentTransition", "InvalidSegmentTransition"},
@@ -109,7 +116,7 @@ func TestPoisonStopsNothing(t *testing.T) {
 	}
 	stats := p.Stats()
 	wantStats := map[codec.Outcome]int64{
-		codec.OutcomeApplied: 4, codec.OutcomeNullValue: 2, codec.OutcomeUndecodable: 7, codec.OutcomeMisrouted: 1,
+		codec.OutcomeApplied: 4, codec.OutcomeNullValue: 2, codec.OutcomeUndecodable: 9, codec.OutcomeMisrouted: 1,
 		codec.OutcomeTooLarge: 2, codec.OutcomeSegmentNotFound: 1, codec.OutcomeInvalidAdd: 1,
 		codec.OutcomeInvalidSegmentTransition: 1, codec.OutcomeInvalidPartitionDeleteTransition: 1,
 	}

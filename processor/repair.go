@@ -109,26 +109,24 @@ func (i *instance) refold(ctx context.Context, p int32, keys []string, applied i
 		if r.Control {
 			continue
 		}
-		if err := i.refoldRecord(rows, values, r); err != nil {
-			return nil, false, err
-		}
+		i.refoldRecord(rows, values, r)
 	}
 	return values, seen == applied+1, nil
 }
 
-// refoldRecord folds a record of the input when values has its row.
-func (i *instance) refoldRecord(rows map[string]*codec.Row, values map[string][]byte, r kafka.Record) error {
-	key := keyer{i.cfg.MetadataTopic, i.partitions}.key(r.Partition, r.Value)
+// refoldRecord folds a record of the input when values has its row. One that can't be read
+// was refused, and changed none.
+func (i *instance) refoldRecord(rows map[string]*codec.Row, values map[string][]byte, r kafka.Record) {
+	key := string(keyer{i.cfg.MetadataTopic, i.partitions}.key(r.Partition, r.Value))
 	if _, wanted := values[key]; !wanted {
-		return nil
+		return
 	}
 	event, err := codec.DecodeRecord(r.Value)
 	if err != nil {
-		return err
+		return
 	}
 	next, _ := fold.Fold(rows[key], event, r.Offset)
 	if value := i.rowBytes(next); len(value) <= i.limits.table-rowOverhead {
 		rows[key], values[key] = next, value
 	}
-	return nil
 }

@@ -169,9 +169,9 @@ func (w *Writer) Emit(topic, key string, value []byte) *goka.Promise {
 // EmitWithHeaders sends what goka emits. For the table it is the answer that [Writer.Answer]
 // has told of. One that isn't for the table is a rejected event of the partition that the key
 // belongs to, with its headers: its promise is finished at once, since the answer behind it
-// waits for it and fails with it. goka writes under the key of the input record only: the
-// answer [codec.OutcomeTooLarge] goes under the partition's hidden key from here, so that the
-// row stays as it is and isn't written again, which may be too large by now too.
+// waits for it and fails with it. goka writes under the key of the input record only: an
+// answer that is [codec.Outcome.Hidden] goes under the partition's hidden key from here. So
+// the row stays as it is and isn't written again, which may be too large by now too.
 func (w *Writer) EmitWithHeaders(topic, key string, value []byte, headers goka.Headers) *goka.Promise {
 	if topic != w.cfg.Topic {
 		return finished(w.reject(&rejection{topic: topic, key: key, value: value, headers: headers}))
@@ -202,7 +202,7 @@ func (w *Writer) answer(partition int32, r *Record) error {
 	}
 	w.answers[partition] = nil
 	r.Source, r.Outcome, r.Input = a.Offset, a.Outcome, a.Input
-	if r.Outcome == codec.OutcomeTooLarge {
+	if r.Outcome.Hidden() {
 		r.Key, r.Value = codec.RejectedKey(partition), nil
 	}
 	return nil
