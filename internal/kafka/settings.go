@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
+	"github.com/rcrowley/go-metrics"
 )
 
 // Protocol is the protocol version that rlmm's clients speak. It serves brokers
@@ -101,6 +102,7 @@ func (s Settings) of(kind ClientKind) ClientSettings {
 func (s Settings) base(kind ClientKind) *sarama.Config {
 	own := s.of(kind)
 	c := sarama.NewConfig()
+	c.MetricRegistry = noMetrics{metrics.NewRegistry()}
 	c.Version = Protocol
 	c.ClientID = own.ClientID
 	c.Metadata.AllowAutoTopicCreation = false
