@@ -28,12 +28,12 @@ func (e *GapError) Error() string {
 
 // writtenAt is when a record was written at the latest that goes to disk now; before, that
 // of the record before it, when its own time is ahead by more than that: the clock of who
-// wrote it was wrong, and the record may be of any age.
-func writtenAt(ms, before int64, now time.Time, ahead time.Duration) int64 {
-	if time.UnixMilli(ms).Sub(now) > ahead {
+// wrote it was wrong, and the record may be of any age. All are in milliseconds.
+func writtenAt(ms, before, now, ahead int64) int64 {
+	if ms > now+ahead {
 		return before
 	}
-	return min(ms, now.UnixMilli())
+	return min(ms, now)
 }
 
 func (s *Store) fitted(want Expect) {

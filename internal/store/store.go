@@ -235,7 +235,7 @@ func (s *Store) Ack(base int64, n int) error {
 func (s *Store) commit(n int) error {
 	batch := &s.batch
 	defer s.emptyBatch()
-	now, ahead := time.Now(), s.fresh.maxAge
+	now, ahead := time.Now().UnixMilli(), s.fresh.maxAge.Milliseconds()
 	next := s.committed
 	next.Table, next.Last = s.position.Table, s.position.Last
 	for _, c := range s.queue[:n] {

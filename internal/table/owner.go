@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
+	"github.com/lovoo/goka"
 
 	"github.com/tieredlog/rlmm/internal/backoff"
 	"github.com/tieredlog/rlmm/internal/kafka"
@@ -27,12 +28,12 @@ type entry struct {
 	record *sarama.Record
 	size   int
 	change store.Change
-	done   func(error)
+	done   goka.PromiseFinisher
 	after  []*rejection // what the topic must have taken before
 }
 
 // newEntry is of a record that is written now, by the owner of that number.
-func newEntry(writer uint32, r Record, done func(error)) entry {
+func newEntry(writer uint32, r Record, done goka.PromiseFinisher) entry {
 	r.Writer, r.Time = writer, time.Now()
 	sent := r.encode()
 	return entry{record: sent, size: sizeOf(sent), change: r.Change(), done: done}
@@ -103,10 +104,7 @@ func (o *owner) submit(e entry) error {
 // submitMade is submit for an entry that is made when its turn has come: by then the
 // store has staged all that lies before it in the table, and nothing else.
 func (o *owner) submitMade(entryOf func() entry) error {
-	select {
-	case o.slots <- struct{}{}:
-	case <-o.ctx.Done():
-	}
+	o.takeSlot()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ctx.Err() != nil {
@@ -122,6 +120,20 @@ func (o *owner) submitMade(entryOf func() entry) error {
 	o.waiting = append(o.waiting, e)
 	o.poke()
 	return nil
+}
+
+// takeSlot waits until one more may wait, or the owner fails. Most of the time there is
+// room, and to ask for that alone costs a third of asking for either.
+func (o *owner) takeSlot() {
+	select {
+	case o.slots <- struct{}{}:
+		return
+	default:
+	}
+	select {
+	case o.slots <- struct{}{}:
+	case <-o.ctx.Done():
+	}
 }
 
 // poke has run look at what waits.
@@ -144,7 +156,7 @@ func (o *owner) fail(err error) {
 
 func finish(entries []entry, err error) {
 	for _, e := range entries {
-		e.done(err)
+		e.done(nil, err) // no offset: goka would commit that, and the store does it itself
 	}
 }
 

@@ -202,6 +202,14 @@ var (
 	keySum     = []byte(headerSum)
 )
 
+// outcomeTexts are the outcomes as sarama takes them.
+var outcomeTexts = func() (texts [codec.OutcomeRepair + 1][]byte) {
+	for o := range texts {
+		texts[o] = []byte(codec.Outcome(o).String())
+	}
+	return texts
+}()
+
 // encode is the record as Parse reads it. Its time is that of the batch.
 func (r Record) encode() *sarama.Record {
 	e := &encoded{Record: sarama.Record{Key: []byte(r.Key), Value: r.Value}}
@@ -212,7 +220,7 @@ func (r Record) encode() *sarama.Record {
 		e.add(keyOffset, numbers)
 	}
 	if r.Outcome != 0 {
-		e.add(keyOutcome, []byte(r.Outcome.String()))
+		e.add(keyOutcome, outcomeTexts[r.Outcome])
 	} else {
 		e.add(keyCluster, []byte(r.ClusterID))
 		e.add(keyTopic, []byte(r.TopicID.String()))

@@ -3,6 +3,7 @@ package table
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"sync"
 	"time"
 )
 
@@ -13,19 +14,24 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// heads are for what is put together to be summed: crc32 is chosen when a process starts, so
+// what is given to it would be on the heap each time.
+var heads = sync.Pool{New: func() any { return new([128]byte) }}
+
 // InputSum is the sum of a record of the metadata topic; never 0.
 func InputSum(at time.Time, value []byte) uint32 {
-	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli()))
-	return sumOf(ms[:], value)
+	head := heads.Get().(*[128]byte) //nolint:forcetypeassert // nothing else is in it
+	defer heads.Put(head)
+	return sumOf(binary.BigEndian.AppendUint64(head[:0], uint64(at.UnixMilli())), value)
 }
 
 // Sum is the sum of the record; never 0. The writer's number makes it differ from that of
 // the same record in another history. The time doesn't count: who writes a record that was
 // sent twice doesn't know which one the broker took.
 func (r Record) Sum() uint32 {
-	b := make([]byte, 0, 24+len(r.Key))
-	b = binary.BigEndian.AppendUint64(b, uint64(r.Source))
+	head := heads.Get().(*[128]byte) //nolint:forcetypeassert // nothing else is in it
+	defer heads.Put(head)
+	b := binary.BigEndian.AppendUint64(head[:0], uint64(r.Source))
 	b = binary.BigEndian.AppendUint32(b, r.Writer)
 	b = binary.BigEndian.AppendUint32(b, r.Input)
 	b = append(b, byte(r.Kind), byte(r.Outcome))

@@ -218,16 +218,14 @@ func (w *Writer) Write(r Record) *goka.Promise {
 	return w.write(partition, r)
 }
 
-// write tells its promise no offset: goka would commit that, and the store does it itself.
 func (w *Writer) write(partition int32, r Record) *goka.Promise {
 	promise, finish := goka.NewPromiseWithFinisher()
-	done := func(err error) { finish(nil, err) }
 	o, err := w.owner(partition)
 	if err == nil {
-		err = o.submit(newEntry(o.number, r, done))
+		err = o.submit(newEntry(o.number, r, finish))
 	}
 	if err != nil {
-		done(err)
+		finish(nil, err)
 	}
 	return promise
 }
@@ -262,12 +260,14 @@ func (w *Writer) WritePosition(ctx context.Context, partition int32, applied int
 		return err
 	}
 	done := make(chan error, 1)
+	promise, finish := goka.NewPromiseWithFinisher()
+	promise.Then(func(err error) { done <- err })
 	err = o.submitMade(func() entry {
 		at := store.Mark{Offset: applied}
 		if p := o.store.Position(); p.Applied >= applied {
 			at = store.Mark{Offset: p.Applied, Sum: p.Input}
 		}
-		return newEntry(o.number, positionOf(partition, at, id), func(err error) { done <- err })
+		return newEntry(o.number, positionOf(partition, at, id), finish)
 	})
 	if err != nil {
 		return err
