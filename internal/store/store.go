@@ -93,27 +93,50 @@ type Options struct {
 	// opened, and so has little to write at a time, unless that is less; WriteBuffer
 	// when 0.
 	FollowBuffer int
-	// BlockCache is in bytes; 1 MiB when 0.
+	// BlockCache is in bytes; 8 MiB when 0. It holds only what was read. With each row that
+	// LevelDB looks for it reads the indexes of files, some 6 MB for a million rows: a cache
+	// that doesn't hold those has them read again each time.
 	BlockCache int
 	// Storage opens what LevelDB stands on for a store's folder; the folder's files when
 	// nil.
 	Storage func(dir string) (storage.Storage, error)
 }
 
-// defaultSize is that of buffers and caches.
-const defaultSize = 1 << 20
+// What Options has where it has nothing.
+const (
+	defaultBuffer = 1 << 20
+	defaultCache  = 8 << 20
+)
 
 // following returns the options of a store that is near the table's end.
 func (o Options) following() Options {
-	o.WriteBuffer = cmp.Or(o.WriteBuffer, defaultSize)
+	o.WriteBuffer = cmp.Or(o.WriteBuffer, defaultBuffer)
 	o.WriteBuffer = min(o.WriteBuffer, cmp.Or(o.FollowBuffer, o.WriteBuffer))
 	return o
 }
 
+// What follows is for a store of hundreds of megabytes, and costs one of a few nothing. Ids
+// come in no order, so what goes from one level to the next is merged with all that is there.
+const (
+	// levelZero is how many files of a write buffer each are merged into the first level at
+	// once, and levelOne how many buffers that may hold, LevelDB's 10 MiB at least. The more
+	// of both the less often a row is written again, and the more files a read looks at.
+	levelZero, levelOne = 8, 32
+	// slowAt and pauseAt are the files of level zero at which LevelDB holds writes back. They
+	// pile up while levels behind it are merged, which takes longer than LevelDB thinks.
+	slowAt, pauseAt = 20, 28
+	// tableFile is the size of a file of rows, and keptOpen how many of them are kept open:
+	// another one is opened again for each row that is read.
+	tableFile, keptOpen = 4 << 20, 128
+)
+
 func (o Options) leveldb() *opt.Options {
+	buffer := cmp.Or(o.WriteBuffer, defaultBuffer)
 	return &opt.Options{
-		WriteBuffer: cmp.Or(o.WriteBuffer, defaultSize), BlockCacheCapacity: cmp.Or(o.BlockCache, defaultSize),
-		OpenFilesCacheCapacity: 32, Filter: filter.NewBloomFilter(10),
+		WriteBuffer: buffer, BlockCacheCapacity: cmp.Or(o.BlockCache, defaultCache),
+		OpenFilesCacheCapacity: keptOpen, Filter: filter.NewBloomFilter(10),
+		CompactionL0Trigger: levelZero, WriteL0SlowdownTrigger: slowAt, WriteL0PauseTrigger: pauseAt,
+		CompactionTotalSize: max(levelOne*buffer, opt.DefaultCompactionTotalSize), CompactionTableSize: tableFile,
 		// When a disk fails in such a transaction, Close waits for ever.
 		DisableLargeBatchTransaction: true,
 	}
