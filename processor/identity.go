@@ -80,10 +80,10 @@ func (m topicManager) GetOffset(topic string, partition int32, at int64) (int64,
 // more that the instance began with, and a [kafka.RegrownError] when it lost its end with its
 // leader and grew again. It is asked after records of these partitions were
 // fetched and before what follows from them is written: a topic id never comes back, so
-// those records are of that topic. The looks in between only tell sooner.
-func (i *instance) verifyInput(ctx context.Context, partitions []int32) error {
-	dials := i.dials.Count() // before the broker is asked
-	topics, err := i.cluster.TopicAtLeaders(ctx, i.cfg.MetadataTopic, partitions)
+// those records are of that topic. The looks in between only tell sooner. What is written
+// again may have waited long.
+func (i *instance) verifyInput(ctx context.Context, partitions []int32, again bool) error {
+	topics, dials, err := i.proofs.TopicAtLeaders(ctx, i.cluster, partitions, again)
 	for _, t := range topics {
 		if t.ID != i.identity.MetadataTopicID {
 			now := i.identity

@@ -32,7 +32,7 @@ type instance struct {
 	limits     limits
 	maxAge     time.Duration
 	writer     *table.Writer
-	dials      *kafka.Dials // of the client that reads the metadata topic
+	proofs     *kafka.Proofs // of the client that reads the metadata topic
 	goka       *goka.Processor
 	onRunning  func([]int32)
 	// changed gets why the instance must end, for the watch.
@@ -187,7 +187,7 @@ func (i *instance) options() []goka.ProcessorOption {
 func (i *instance) buildGroup(brokers []string, name, clientID string) (sarama.ConsumerGroup, error) {
 	c := i.cfg.Kafka.Group()
 	c.Consumer.Group.InstanceId = i.cfg.InstanceID
-	i.dials = kafka.NewDials(c)
+	i.proofs = kafka.NewProofs(c, i.cfg.MetadataTopic, i.identity.MetadataTopicID)
 	c.Consumer.Interceptors = []sarama.ConsumerInterceptor{keyer{i.cfg.MetadataTopic, i.partitions}}
 	inner, err := goka.ConsumerGroupBuilderWithConfig(c)(brokers, name, clientID)
 	i.giveUpIf(err) // goka wraps without unwrapping

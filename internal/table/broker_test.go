@@ -73,7 +73,7 @@ func (w *world) writer(change ...func(*sarama.Config)) *Writer {
 	writer := NewWriter(WriterConfig{
 		Client: client, Topic: tableTopic, Partitions: partitions,
 		MaxBatchBytes: 1 << 20, Refused: func(context.Context, int32) { w.refused.Add(1) }, Other: w.other,
-		Verify:          func(context.Context, []int32) error { return nil },
+		Verify:          func(context.Context, []int32, bool) error { return nil },
 		RejectionFailed: func(context.Context, int32, error) { w.rejectionsFailed.Add(1) },
 		RenewEvery:      time.Hour, Failed: func(error) {},
 	})

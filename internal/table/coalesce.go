@@ -11,21 +11,27 @@ import (
 // coalescer verifies what waits for a request while the one before is under way.
 type coalescer struct {
 	requests *produce.Requests
-	verify   func(partitions []int32) error
+	verify   func(partitions []int32, again bool) error
 
 	mu     sync.Mutex
-	stages map[int32]*produce.Stage[*produce.Call] // by broker
+	stages map[int32]*produce.Stage[unverified] // by broker
 }
 
-func newCoalescer(topic string, verify func([]int32) error) *coalescer {
-	return &coalescer{requests: produce.NewRequests(topic), verify: verify, stages: map[int32]*produce.Stage[*produce.Call]{}}
+// unverified is a batch that waits to be verified, and whether it was tried before.
+type unverified struct {
+	*produce.Call
+	again bool
 }
 
-// produce sends the batch and returns the offset of its first record. size is the batch's,
-// about.
-func (c *coalescer) produce(broker *sarama.Broker, partition int32, batch *sarama.RecordBatch, size int) (base int64, err error) {
+func newCoalescer(topic string, verify func([]int32, bool) error) *coalescer {
+	return &coalescer{requests: produce.NewRequests(topic), verify: verify, stages: map[int32]*produce.Stage[unverified]{}}
+}
+
+// produce sends the records, which take about so many bytes, and returns the offset of the
+// first. again tells whether it was tried before.
+func (c *coalescer) produce(broker *sarama.Broker, partition int32, batch *sarama.RecordBatch, size int, again bool) (base int64, err error) {
 	done := make(chan struct{})
-	c.stage(broker.ID()).Add(&produce.Call{
+	call := &produce.Call{
 		Broker: broker, Partition: partition,
 		Fill: func(room int) (*sarama.RecordBatch, int) {
 			if size > room {
@@ -37,12 +43,13 @@ func (c *coalescer) produce(broker *sarama.Broker, partition int32, batch *saram
 			base, err = b, e
 			close(done)
 		},
-	})
+	}
+	c.stage(broker.ID()).Add(unverified{call, again})
 	<-done
 	return base, err
 }
 
-func (c *coalescer) stage(broker int32) *produce.Stage[*produce.Call] {
+func (c *coalescer) stage(broker int32) *produce.Stage[unverified] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.stages[broker]
@@ -53,13 +60,13 @@ func (c *coalescer) stage(broker int32) *produce.Stage[*produce.Call] {
 	return s
 }
 
-// check verifies the calls and passes them on.
-func (c *coalescer) check(calls []*produce.Call) {
-	partitions := make([]int32, len(calls))
-	for i, call := range calls {
-		partitions[i] = call.Partition
+// check verifies the batches and passes them on.
+func (c *coalescer) check(waiting []unverified) {
+	partitions, calls, again := make([]int32, len(waiting)), make([]*produce.Call, len(waiting)), false
+	for i, w := range waiting {
+		partitions[i], calls[i], again = w.Partition, w.Call, again || w.again
 	}
-	err := c.verify(partitions)
+	err := c.verify(partitions, again)
 	if err == nil {
 		c.requests.Add(calls...)
 		return

@@ -287,8 +287,10 @@ var errHalve = errors.New("the table takes less in one batch")
 // of several that the table refuses for its size is errHalve; one record waits until it
 // is taken.
 func (o *owner) produce(ctx context.Context, records []*sarama.Record) (base int64, err error) {
+	again := false
 	err = o.retry(ctx, func() error {
-		base, err = o.tryProduce(records)
+		base, err = o.tryProduce(records, again)
+		again = true
 		switch {
 		case isTooLarge(err) && len(records) > 1:
 			return errHalve
@@ -305,12 +307,12 @@ func (o *owner) produce(ctx context.Context, records []*sarama.Record) (base int
 	return base, kafka.Denied(clockError(err, o.w.cfg.Topic), "Write", kafka.OnTopic(o.w.cfg.Topic))
 }
 
-func (o *owner) tryProduce(records []*sarama.Record) (int64, error) {
+func (o *owner) tryProduce(records []*sarama.Record, again bool) (int64, error) {
 	broker, err := o.w.cfg.Client.Leader(o.w.cfg.Topic, o.partition)
 	if err != nil {
 		return 0, err
 	}
-	return o.w.requests.produce(broker, o.partition, o.batch(records), sizeOf(records...))
+	return o.w.requests.produce(broker, o.partition, o.batch(records), sizeOf(records...), again)
 }
 
 func (o *owner) batch(records []*sarama.Record) *sarama.RecordBatch {

@@ -23,9 +23,11 @@ func TestOnlyWhatIsVerifiedIsWritten(t *testing.T) {
 	var verdict atomic.Pointer[error]
 	say := func(err error) { verdict.Store(&err) }
 	say(errors.New("no answer"))
-	writer.requests.verify = func(partitions []int32) error {
+	writer.requests.verify = func(partitions []int32, retried bool) error {
 		wantSame(t, "partitions", []int32{0}, partitions)
-		if asked.Add(1) == 3 {
+		n := asked.Add(1)
+		wantSame(t, "tried before", n > 1, retried)
+		if n == 3 {
 			close(again)
 		}
 		return *verdict.Load()
@@ -54,7 +56,7 @@ func TestVerificationDoesntWaitForTheRequestBefore(t *testing.T) {
 	first := emit(writer, 0, 0)
 	w.awaitClosed("the first request", held)
 	verified := make(chan struct{})
-	writer.requests.verify = func([]int32) error {
+	writer.requests.verify = func([]int32, bool) error {
 		close(verified)
 		return nil
 	}
@@ -74,7 +76,7 @@ func TestCloseEndsAVerification(t *testing.T) {
 	var once sync.Once
 	writer := w.writer()
 	cfg := writer.cfg
-	cfg.Verify = func(ctx context.Context, _ []int32) error {
+	cfg.Verify = func(ctx context.Context, _ []int32, _ bool) error {
 		once.Do(func() { close(begun) })
 		<-ctx.Done()
 		return ctx.Err()

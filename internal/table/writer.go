@@ -36,9 +36,9 @@ type WriterConfig struct {
 	// the partition is given up.
 	Refused func(ctx context.Context, partition int32)
 	// Verify is called before each request to the table with the partitions that it
-	// writes. An error keeps the request back; it is retried as the broker's own are. The
-	// context ends with Close.
-	Verify func(ctx context.Context, partitions []int32) error
+	// writes, and whether some of it was tried before. An error keeps the request back; it is
+	// retried as the broker's own are. The context ends with Close.
+	Verify func(ctx context.Context, partitions []int32, again bool) error
 	// Other carries the rejected events. Close closes it.
 	Other goka.Producer
 	// RejectionFailed is called each time that Other fails with a partition's rejected
@@ -84,7 +84,7 @@ type Writer struct {
 // NewWriter returns a writer that owns nothing yet.
 func NewWriter(cfg WriterConfig) *Writer {
 	ctx, cancel := context.WithCancel(context.Background())
-	verify := func(partitions []int32) error { return cfg.Verify(ctx, partitions) }
+	verify := func(partitions []int32, again bool) error { return cfg.Verify(ctx, partitions, again) }
 	return &Writer{
 		cfg: cfg, owners: map[int32]*owner{}, answers: make([]*Answered, cfg.Partitions),
 		requests: newCoalescer(cfg.Topic, verify), cancel: cancel,
