@@ -52,7 +52,7 @@ type Config struct {
 	// for lately are indexed anew when they are. 4,000,000 by default.
 	MaxIndexedSegments int64
 	// Store tunes the stores, of which each metadata partition has one. FollowBuffer is
-	// 128 KiB by default: fifty larger ones would be most of what a view takes.
+	// 64 KiB by default: fifty larger ones would be most of what a view takes.
 	Store Store
 	// Recovered is told of each metadata partition that becomes ready; nil is nobody.
 	Recovered func(Recovery)
@@ -66,7 +66,7 @@ func (c Config) Defaults() Config {
 	c.Group = cmp.Or(c.Group, "rlmm")
 	c.ConsumeWait = cmp.Or(c.ConsumeWait, 120*time.Second)
 	c.MaxIndexedSegments = cmp.Or(c.MaxIndexedSegments, 4_000_000)
-	c.Store.FollowBuffer = cmp.Or(c.Store.FollowBuffer, 128<<10)
+	c.Store.FollowBuffer = cmp.Or(c.Store.FollowBuffer, 64<<10)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}

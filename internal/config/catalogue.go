@@ -105,7 +105,7 @@ func stateKeys() []Key {
 		Key{Name: "data.dir", Default: "./rlmm-data", Flag: "data", Doc: "Folder for local state, of this process alone. It can be deleted and is rebuilt."},
 		Key{Name: "purge.after.ms", Kind: Millis, Default: "86400000", Min: 1, Doc: "How long the marker of a deleted segment is kept."},
 		Key{Name: "maintain.interval.ms", Kind: Millis, Default: "3600000", Min: 1, Doc: "How often a processor writes its positions and purges markers."},
-		Key{Name: "store.write.buffer.bytes", Kind: Int, Default: "1048576", Min: 1, Doc: "Write buffer of each local store; it may hold two. A view's store that has little to read takes 128 KiB at most."},
+		Key{Name: "store.write.buffer.bytes", Kind: Int, Default: "1048576", Min: 1, Doc: "Write buffer of each local store; it may hold two. A view's store that has little to read takes 64 KiB at most."},
 		Key{Name: "store.block.cache.bytes", Kind: Int, Default: "8388608", Min: 1, Doc: "Block cache of each local store, which holds what was read."},
 		Key{Name: "index.max.segments", Kind: Int, Default: "4000000", Min: 1, Doc: "How many segments the indexes of a server hold in memory."},
 	)
