@@ -67,7 +67,14 @@ type LeaderEpochs struct {
 	// made of them.
 	some  bool
 	first EpochOffset
-	rest  *[]EpochOffset // nil when there is no other
+	rest  *otherEpochs // nil when there is no other
+}
+
+// otherEpochs are the epochs behind the first, with room for the one that most have that
+// have any: the slice and what it holds are one piece of memory then.
+type otherEpochs struct {
+	all []EpochOffset
+	one [1]EpochOffset
 }
 
 // NewLeaderEpochs copies and sorts the entries. Of two entries with one epoch the
@@ -86,8 +93,8 @@ func severalEpochs(entries []EpochOffset) LeaderEpochs {
 	entries = ascending(entries)
 	l := NewLeaderEpochs(entries[0])
 	if len(entries) > 1 {
-		rest := slices.Clone(entries[1:])
-		l.rest = &rest
+		l.rest = &otherEpochs{}
+		l.rest.all = append(l.rest.one[:0], entries[1:]...)
 	}
 	return l
 }
@@ -164,7 +171,7 @@ func (l LeaderEpochs) others() []EpochOffset {
 	if l.rest == nil {
 		return nil
 	}
-	return *l.rest
+	return l.rest.all
 }
 
 // String returns Kafka's form, {0=0, 1=50}.
