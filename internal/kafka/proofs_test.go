@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tieredlog/rlmm/api"
@@ -180,6 +182,33 @@ func TestProofsOfABroker(t *testing.T) {
 		return
 	}
 	t.Error("nothing was proven")
+}
+
+// Each broker tells of the partitions that it leads.
+func TestProofsOfAllLeaders(t *testing.T) {
+	brokers, err := kfake.NewCluster(kfake.NumBrokers(3), kfake.SeedTopics(3, "t"))
+	noError(t, err)
+	t.Cleanup(brokers.Close)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	t.Cleanup(cancel)
+	w := &world{Cluster: brokers, t: t, addr: brokers.ListenAddrs()[0], ctx: ctx}
+	for p := range int32(3) {
+		noError(t, brokers.MoveTopicPartition("t", p, p))
+	}
+	p, _ := w.consume("t", brokers.TopicInfo("t").TopicID, 3)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		if topics, _ := p.told([]int32{0, 1, 2}, p.dials.Count(), false); topics != nil {
+			wantSame(t, "brokers", 3, len(topics))
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("they never told together")
+		}
+	}
 }
 
 // Whatever becomes of the fetch, the look behind it finds the new topic.
