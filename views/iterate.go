@@ -29,24 +29,6 @@ func (m *Manager) iterate(tip api.TopicIdPartition, after *api.SegmentCursor, li
 			yield(api.RemoteLogSegmentMetadata{}, err)
 			return
 		}
-		yieldAll(list(s).After(after), yield)
-	}
-}
-
-// yieldAll describes each segment before it yields the one ahead of it: a processor stalls
-// that copies in words of 16 bytes what it wrote in words of 8 just before, which took a
-// third of a list's time.
-func yieldAll(segments iter.Seq[*index.Segment], yield func(api.RemoteLogSegmentMetadata, error) bool) {
-	var described [2]api.RemoteLogSegmentMetadata
-	n := 0
-	for segment := range segments {
-		segment.Describe(&described[n%2])
-		if n > 0 && !yield(described[(n-1)%2], nil) {
-			return
-		}
-		n++
-	}
-	if n > 0 {
-		yield(described[(n-1)%2], nil)
+		list(s).MetadataAfter(after)(yield)
 	}
 }

@@ -104,14 +104,24 @@ func (t tree[T, S]) all(yield func(T) bool) {
 }
 
 func (n *node[T, S]) all(yield func(T) bool) bool {
-	for _, entry := range n.entries {
-		if !yield(entry) {
-			return false
+	return n.leaves(func(entries []T) bool {
+		for _, entry := range entries {
+			if !yield(entry) {
+				return false
+			}
 		}
-	}
+		return true
+	})
+}
+
+// leaves iterates over the entries, a leaf's at a time.
+func (n *node[T, S]) leaves(yield func([]T) bool) bool {
 	kids := n.branch()
+	if kids == nil {
+		return yield(n.entries)
+	}
 	for i := range kids {
-		if !kids[i].node.all(yield) {
+		if !kids[i].node.leaves(yield) {
 			return false
 		}
 	}
