@@ -56,7 +56,10 @@ func TestAfterIsTheTailOfAll(t *testing.T) {
 
 func take(list index.List, place *api.SegmentCursor, most int) []api.RemoteLogSegmentMetadata {
 	var taken []api.RemoteLogSegmentMetadata
-	for m := range list.MetadataAfter(place) {
+	for m, err := range list.MetadataAfter(place) {
+		if err != nil {
+			panic(err) // it never is one
+		}
 		if taken = append(taken, m); len(taken) == most {
 			break
 		}
@@ -76,8 +79,8 @@ func TestAfterOfADeletedPartitionIsEmpty(t *testing.T) {
 	p.Put(nil, &codec.Row{Kind: codec.RowPartition, Delete: api.RemotePartitionDeleteMetadata{
 		TopicIdPartition: tip, State: api.DeletePartitionFinished,
 	}})
-	for m := range p.Snapshot().ListRemoteLogSegments().MetadataAfter(&api.SegmentCursor{StartOffset: -1}) {
-		t.Errorf("got %v", m.ID)
+	for m, err := range p.Snapshot().ListRemoteLogSegments().MetadataAfter(&api.SegmentCursor{StartOffset: -1}) {
+		t.Errorf("got %v, %v", m.ID, err)
 	}
 }
 
