@@ -25,7 +25,7 @@ func identityOf(tip api.TopicIdPartition) identity { return identity{tip.TopicID
 // indexed is an index in memory, of what, of whose rows, and whether it was asked since the
 // last trim.
 type indexed struct {
-	*index.Partition
+	index.Partition
 	of    identity
 	ready *gate // its metadata partition's
 	used  atomic.Bool
@@ -112,7 +112,7 @@ func rowOf(key codec.Key, value []byte) (*codec.Row, error) {
 func (x *indexes) build(s *store.Store, tip api.TopicIdPartition) (*index.Partition, error) {
 	rows, failed := 0, error(nil)
 	built := &indexed{of: identityOf(tip), ready: x.ready}
-	built.Partition = index.Build(func(yield func(codec.Row) bool) {
+	built.Build(func(yield func(codec.Row) bool) {
 		start, limit := codec.PartitionRange(tip)
 		for stored, err := range s.Rows(start, limit) {
 			row, err := decodeStored(stored, err)
@@ -130,7 +130,7 @@ func (x *indexes) build(s *store.Store, tip api.TopicIdPartition) (*index.Partit
 		x.byPartition[built.of] = built
 		x.lookup.put(built)
 	}
-	return built.Partition, nil
+	return &built.Partition, nil
 }
 
 // trim drops indexes that weren't asked since the last trim while they hold more than
@@ -183,7 +183,7 @@ func (p *partition) buildIndex(tip api.TopicIdPartition) (*index.Partition, erro
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i := p.indexes.byPartition[identityOf(tip)]; i != nil {
-		return i.Partition, nil
+		return &i.Partition, nil
 	}
 	if p.store == nil || !p.ready.isOpen() {
 		return nil, p.notReady()

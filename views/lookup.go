@@ -1,6 +1,7 @@
 package views
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -93,7 +94,7 @@ func (l *lookup) settle(slots []slot, x *indexed) {
 // place spreads user partitions: ids of topics are random, the partitions of one aren't.
 func place(topicID *api.UUID, partition int32, slots int) int {
 	const golden = 0x9e3779b97f4a7c15 // 2⁶⁴ divided by the golden ratio
-	most, least := topicID.Bits()
-	hash := (most ^ bits.RotateLeft64(least, 32) ^ uint64(partition)) * golden
+	one, other := binary.LittleEndian.Uint64(topicID[:8]), binary.LittleEndian.Uint64(topicID[8:])
+	hash := (one ^ bits.RotateLeft64(other, 32) ^ uint64(partition)) * golden
 	return int(hash >> 32 * uint64(slots) >> 32)
 }

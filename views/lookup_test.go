@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tieredlog/rlmm/api"
-	"github.com/tieredlog/rlmm/views/index"
 )
 
 func lookupTip(n int) api.TopicIdPartition {
@@ -15,7 +14,7 @@ func lookupTip(n int) api.TopicIdPartition {
 }
 
 func lookupEntry(tip api.TopicIdPartition) *indexed {
-	return &indexed{Partition: index.New(), of: identityOf(tip)}
+	return &indexed{of: identityOf(tip)}
 }
 
 // TestLookupIsAMap compares with one. Partitions that are multiples of 2³² divided by few

@@ -18,20 +18,31 @@ type Partition struct {
 // New returns the index of a partition without rows.
 func New() *Partition {
 	p := &Partition{}
-	p.current.Store(&Snapshot{
+	p.current.Store(empty())
+	return p
+}
+
+func empty() *Snapshot {
+	return &Snapshot{
 		deletion: api.DeletePartitionNone,
 		byStart:  tree[*Segment, struct{}]{order: byStart},
 		epochs:   tree[numbered, struct{}]{order: byNumber},
-	})
-	return p
+	}
 }
 
 // Build returns the index of the newest rows of a partition's keys. They are put in the order
 // of their offsets: a tree that grows at its end fills its nodes, and lies in memory as it
 // is read.
 func Build(rows iter.Seq[codec.Row]) *Partition {
-	p := New()
-	next, segments := *p.current.Load(), []*Segment(nil)
+	p := &Partition{}
+	p.Build(rows)
+	return p
+}
+
+// Build is [Build] into a Partition that lies in memory of the caller's, as a part of what
+// a look-up finds, and that nobody has seen yet.
+func (p *Partition) Build(rows iter.Seq[codec.Row]) {
+	next, segments := *empty(), []*Segment(nil)
 	for row := range rows {
 		if row.Kind == codec.RowSegment {
 			segments = append(segments, newSegment(&row))
@@ -45,7 +56,6 @@ func Build(rows iter.Seq[codec.Row]) *Partition {
 		next.put(nil, s)
 	}
 	p.current.Store(&next)
-	return p
 }
 
 // Snapshot returns the present state. It stays as it is, whatever comes after.
