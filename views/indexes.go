@@ -62,18 +62,19 @@ func newIndexes(ready *gate, l *lookup) indexes {
 	return indexes{ready: ready, lookup: l, byPartition: map[identity]*indexed{}}
 }
 
-// tracks tells whether a change of the key's row matters here.
+// tracks tells whether a change of the key's row matters here. It is asked for each record, and
+// a view that reads its table for the first time has nothing yet.
 func (x *indexes) tracks(key string) bool {
+	if key == "" || x.tally == nil && len(x.byPartition) == 0 {
+		return false
+	}
 	k, err := codec.ParseKey(key)
 	return err == nil && (x.tally != nil || x.byPartition[identityOf(k.ID.TopicIdPartition)] != nil)
 }
 
-// change keeps the index and the tally up to date, if there are any. before is the row that
-// was there, when the key is tracked.
+// change keeps the index and the tally up to date with a key that is tracked. before is the row
+// that was there.
 func (x *indexes) change(c store.Change, before []byte) error {
-	if c.Key == "" {
-		return nil
-	}
 	if x.tally != nil {
 		if err := x.tally.replace(c.Key, before, c.Value); err != nil {
 			return err
@@ -143,22 +144,25 @@ func (x *indexes) trim(limit int64) {
 	if total <= limit {
 		return
 	}
-	dropped := map[*indexed]bool{}
 	for of, i := range x.byPartition {
 		if total > limit && !i.used.Swap(false) {
 			total -= i.segments()
-			dropped[i] = true
 			delete(x.byPartition, of)
 		}
 	}
-	x.lookup.remove(func(i *indexed) bool { return dropped[i] })
+	x.forgetDropped()
+}
+
+// forgetDropped takes out of the lookup what isn't here any more.
+func (x *indexes) forgetDropped() {
+	x.lookup.remove(func(i *indexed) bool { return i.ready == x.ready && x.byPartition[i.of] != i })
 }
 
 func (i *indexed) segments() int64 { return int64(i.Snapshot().ListRemoteLogSegments().Len()) }
 
 func (x *indexes) clear() {
 	clear(x.byPartition)
-	x.lookup.remove(func(i *indexed) bool { return i.ready == x.ready })
+	x.forgetDropped()
 	x.tally = nil
 }
 

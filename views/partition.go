@@ -363,30 +363,26 @@ func (p *partition) apply(r table.Record, offset int64) (bool, error) {
 	if err := p.store.CheckNext(offset); err != nil {
 		return false, err
 	}
-	before, err := p.before(r.Change().Key)
-	if err != nil {
-		return false, err
+	change := r.Change()
+	tracked, before := p.indexes.tracks(change.Key), []byte(nil)
+	if tracked {
+		var err error
+		if before, err = p.store.Get(change.Key); err != nil {
+			return false, err
+		}
 	}
 	applied, err := table.Apply(p.store, r)
 	if !applied || err != nil {
 		return applied, err
 	}
-	if err := p.store.SetOffset(offset); err != nil {
+	if err := p.store.SetOffset(offset); err != nil || !tracked {
 		return true, err
 	}
-	if err := p.indexes.change(r.Change(), before); err != nil {
+	if err := p.indexes.change(change, before); err != nil {
 		p.indexes.clear() // each is built anew from the rows
 		return true, err
 	}
 	return true, nil
-}
-
-// before is a key's row before a change that matters to an index or to the tally.
-func (p *partition) before(key string) ([]byte, error) {
-	if key == "" || !p.indexes.tracks(key) {
-		return nil, nil
-	}
-	return p.store.Get(key)
 }
 
 // stop ends the view and closes the store. No read finds its indexes from the beginning on:
