@@ -20,7 +20,7 @@ func TestEnsureCreates(t *testing.T) {
 		want map[string]string
 	}{
 		{MetadataTopic("metadata", 5, 1, 1), map[string]string{"cleanup.policy": "delete", "retention.ms": "-1", "min.insync.replicas": "1"}},
-		{TableTopic("table", 5, 1, 1, 123456), map[string]string{"cleanup.policy": "compact", "delete.retention.ms": "604800000", "max.message.bytes": "123456"}},
+		{TableTopic("table", 5, 1, 1, 123456), map[string]string{"cleanup.policy": "compact", "delete.retention.ms": "604800000", "max.message.bytes": "123456", "segment.index.bytes": "262144"}},
 		{RejectedTopic("rejected", 1, 1, 123456), map[string]string{"cleanup.policy": "delete", "retention.ms": "604800000", "max.message.bytes": "123456"}},
 	} {
 		t.Run(c.spec.Name, func(t *testing.T) {
