@@ -6,6 +6,7 @@ require (
 	github.com/IBM/sarama v1.61.1
 	github.com/Shopify/toxiproxy/v2 v2.12.0
 	github.com/agnivade/levenshtein v1.2.2
+	github.com/bits-and-blooms/bloom/v3 v3.7.0
 	github.com/compose-spec/compose-go/v2 v2.16.2
 	github.com/elnormous/contenttype v1.0.4
 	github.com/getkin/kin-openapi v0.153.0
@@ -39,6 +40,7 @@ require (
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/bits-and-blooms/bitset v1.10.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/davecgh/go-spew v1.1.1 // indirect
 	github.com/distribution/reference v0.5.0 // indirect

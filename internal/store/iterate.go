@@ -14,6 +14,9 @@ import (
 // (zero byte) and the hidden ones ('!').
 var firstRow = []byte{'!' + 1}
 
+// firstKey is the least key that the table can have.
+var firstKey = []byte{1}
+
 // Rows iterates, in key order, over the visible rows on disk from start (nil: the
 // first) to limit, exclusive (nil: all). What is staged isn't seen: Flush first. Key
 // and value are valid until the next step. An error is the last step.
@@ -30,6 +33,17 @@ func (s *Store) Rows(start, limit []byte) iter.Seq2[Row, error] {
 			yield(Row{}, s.suspect(fmt.Errorf("scan the store: %w", err)))
 		}
 	}
+}
+
+// isEmpty tells whether there is no row on disk, hidden ones included.
+func (s *Store) isEmpty() (bool, error) {
+	it := s.db.NewIterator(&util.Range{Start: firstKey}, nil)
+	defer it.Release()
+	some := it.First()
+	if err := it.Error(); err != nil {
+		return false, s.suspect(fmt.Errorf("look for a row in the store: %w", err))
+	}
+	return !some, nil
 }
 
 // Row is a key and its value.

@@ -82,6 +82,7 @@ type Store struct {
 	closed    bool
 	broken    error // why nothing more is written; LevelDB refuses all after a failed write
 	fresh     freshness
+	keys      *keySet // all that there are or were rows of, and maybe more; nil when that isn't known
 }
 
 // Options are LevelDB's; the zero value is right for one of fifty stores.
@@ -213,6 +214,9 @@ func (s *Store) Stage(c Change) {
 func (s *Store) stage(c Change) {
 	if c.Key != "" {
 		s.overlay[c.Key] = staged{c.Value, s.head + uint64(len(s.queue))}
+		if s.keys != nil {
+			s.keys.add(c.Key)
+		}
 	}
 	s.queue = append(s.queue, c)
 	s.position.apply(c)
@@ -333,7 +337,8 @@ func (s *Store) MarkRecovered() error {
 
 // GoLive makes the store the owner's: from now on offsets come from Ack. It fails
 // unless the store has reached the table offset, the owner's own fence: goka's
-// recovery can end early without an error.
+// recovery can end early without an error. A store that has no rows yet remembers the keys of those
+// that come.
 func (s *Store) GoLive(fence int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -345,6 +350,9 @@ func (s *Store) GoLive(fence int64) error {
 	}
 	if n := len(s.queue); n > 0 {
 		return fmt.Errorf("recovery left %d changes without an offset", n)
+	}
+	if err := s.beginKeys(); err != nil {
+		return err
 	}
 	s.live = true
 	return nil
@@ -377,8 +385,9 @@ func (s *Store) GetOffset(def int64) (int64, error) {
 func (s *Store) Get(key string) ([]byte, error) {
 	s.mu.RLock()
 	c, ok := s.overlay[key]
+	never := !ok && s.keys != nil && !s.keys.mayHave(key)
 	s.mu.RUnlock()
-	if ok {
+	if ok || never {
 		return c.value, nil
 	}
 	v, err := s.db.Get([]byte(key), nil)
