@@ -1,6 +1,10 @@
 package store
 
-import "github.com/bits-and-blooms/bloom/v3"
+import (
+	"slices"
+
+	"github.com/bits-and-blooms/bloom/v3"
+)
 
 const (
 	// firstLayer is how many keys the first layer of a [keySet] has, and layerGrowth how many
@@ -48,10 +52,5 @@ func (k *keySet) add(key string) {
 }
 
 func (k *keySet) mayHave(key string) bool {
-	for i := len(k.layers) - 1; i >= 0; i-- {
-		if k.layers[i].TestString(key) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k.layers, func(l *bloom.BloomFilter) bool { return l.TestString(key) })
 }
