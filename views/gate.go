@@ -81,12 +81,13 @@ type alarm struct {
 	raise context.CancelCauseFunc
 }
 
-// next returns a context that ends, with the error as its cause, when the alarm is rung.
-func (a *alarm) next() context.Context {
+// next returns a context that ends with the parent, which is the same each time, or, with the
+// error as its cause, when the alarm is rung.
+func (a *alarm) next(parent context.Context) context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ctx == nil {
-		a.ctx, a.raise = context.WithCancelCause(context.Background())
+		a.ctx, a.raise = context.WithCancelCause(parent)
 	}
 	return a.ctx
 }

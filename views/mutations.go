@@ -56,16 +56,19 @@ func (m *Manager) mutate(ctx context.Context, event api.RemoteLogMetadata) (api.
 // mutationContext ends with the caller's, after consume.wait, with Shutdown, and when
 // the partition is no longer assigned, is paused or can't go on.
 func (p *partition) mutationContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancelWait := context.WithTimeoutCause(ctx, p.m.cfg.ConsumeWait, errConsumeWait)
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(p.ctx, func() { cancel(p.gone()) })
-	lost := p.lost.next()
-	stopLost := context.AfterFunc(lost, func() { cancel(context.Cause(lost)) })
+	wait := time.AfterFunc(p.m.cfg.ConsumeWait, func() { cancel(errConsumeWait) })
+	lost := p.lost.next(p.ctx)
+	stop := context.AfterFunc(lost, func() {
+		if p.ctx.Err() != nil {
+			cancel(p.gone())
+		}
+		cancel(context.Cause(lost))
+	})
 	return ctx, func() {
 		stop()
-		stopLost()
+		wait.Stop()
 		cancel(nil)
-		cancelWait()
 	}
 }
 
