@@ -44,19 +44,21 @@ func (r *recorded) own(s *store.Store) error {
 	return nil
 }
 
-// read reads the table from where the store is.
+// read reads the table from where the store is, what comes after recovery record by record.
 func (r *recorded) read(s *store.Store, end int64) error {
 	for i := s.Position().Table + 1; i < end; i++ {
 		if _, err := table.Apply(s, r.records[i]); err != nil {
 			return err
 		}
-		if err := s.SetOffset(i); err != nil {
-			return err
+		err := s.SetOffset(i)
+		switch {
+		case err == nil && i == r.recovered:
+			err = s.MarkRecovered()
+		case err == nil && i > r.recovered:
+			err = s.Flush()
 		}
-		if i == r.recovered {
-			if err := s.MarkRecovered(); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 	return s.MarkRecovered()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
-	"github.com/lovoo/goka"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/tieredlog/rlmm/api"
@@ -144,10 +143,6 @@ func (m *Manager) expect(ctx context.Context, number int32) (store.Expect, error
 		Identity: id, TableEnd: end, MaxAge: maxAge / 2,
 		SumAt: table.SumAt(ctx, m.cluster, m.cfg.table(), number),
 	}, err
-}
-
-func (m *Manager) consumerOf(number int32) goka.SaramaConsumerBuilder {
-	return func([]string, string) (sarama.Consumer, error) { return singleConsumer{m.consumer, number}, nil }
 }
 
 func (m *Manager) assigned(number int32) (*partition, bool) {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/IBM/sarama"
 	"github.com/lovoo/goka"
 	"github.com/lovoo/goka/storage"
 
@@ -62,6 +63,8 @@ type partition struct {
 	doubts   table.Doubts
 	gapless  bool
 	recovery recovery
+	// brokerEnd is the end of the table that came with the last fetch. It is used as following is.
+	brokerEnd func() int64
 
 	ctx    context.Context // ends when the partition is no longer viewed
 	cancel context.CancelFunc
@@ -146,7 +149,9 @@ func (p *partition) newView(ctx context.Context, end int64, recovered chan struc
 		goka.WithViewTopicManagerBuilder(func([]string) (goka.TopicManager, error) {
 			return singleTopicManager{kafka.TopicManager{Cluster: m.cluster}, p.number, p.begins}, nil
 		}),
-		goka.WithViewConsumerSaramaBuilder(m.consumerOf(p.number)),
+		goka.WithViewConsumerSaramaBuilder(func([]string, string) (sarama.Consumer, error) {
+			return singleConsumer{m.consumer, p.number, func(c sarama.PartitionConsumer) { p.brokerEnd = c.HighWaterMarkOffset }}, nil
+		}),
 		goka.WithViewStorageBuilder(build),
 		goka.WithViewCallback(func(u goka.UpdateContext, _ storage.Storage, key string, value []byte) error {
 			return p.guarded(func() error { return p.update(ctx, u, key, value) })
@@ -375,7 +380,7 @@ func (p *partition) apply(r table.Record, offset int64) (bool, error) {
 	if !applied || err != nil {
 		return applied, err
 	}
-	if err := p.store.SetOffset(offset); err != nil || !tracked {
+	if err := p.keep(offset); err != nil || !tracked {
 		return true, err
 	}
 	if err := p.indexes.change(change, before); err != nil {
@@ -383,6 +388,16 @@ func (p *partition) apply(r table.Record, offset int64) (bool, error) {
 		return true, err
 	}
 	return true, nil
+}
+
+// keep tells the store the offset. What a fetch brought goes to disk together, with the last
+// record of it that there was.
+func (p *partition) keep(offset int64) error {
+	err := p.store.SetOffset(offset)
+	if err == nil && offset+1 >= p.brokerEnd() {
+		err = p.store.Flush()
+	}
+	return err
 }
 
 // stop ends the view and closes the store. No read finds its indexes from the beginning on:

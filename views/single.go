@@ -31,6 +31,7 @@ func (m singleTopicManager) GetOffset(topic string, _ int32, at int64) (int64, e
 type singleConsumer struct {
 	sarama.Consumer
 	partition int32
+	begins    func(sarama.PartitionConsumer) // is told what reads the partition
 }
 
 func (singleConsumer) Partitions(string) ([]int32, error) { return []int32{0}, nil }
@@ -39,7 +40,11 @@ func (c singleConsumer) ConsumePartition(topic string, partition int32, offset i
 	if partition != 0 {
 		return nil, fmt.Errorf("a view of one partition asked for partition %d", partition)
 	}
-	return c.Consumer.ConsumePartition(topic, c.partition, offset)
+	reader, err := c.Consumer.ConsumePartition(topic, c.partition, offset)
+	if err == nil {
+		c.begins(reader)
+	}
+	return reader, err
 }
 
 func (c singleConsumer) HighWaterMarks() map[string]map[int32]int64 {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	recoveredChanges = 620 // one full recovery batch and a part
+	recoveredChanges = 620 // one full batch and a part
 	followedChanges  = 30
 	ownChanges       = 60
 )
@@ -46,6 +46,12 @@ func crashRun(s *Store, table []Change) (Position, error) {
 			if err := s.MarkRecovered(); err != nil {
 				return s.Committed(), err
 			}
+		}
+		if i <= recoveredChanges {
+			continue
+		}
+		if err := s.Flush(); err != nil {
+			return s.Committed(), err
 		}
 	}
 	if err := s.GoLive(fence); err != nil {
@@ -122,12 +128,14 @@ func TestBrokenStoreSaysSo(t *testing.T) {
 	noError(t, s.writeIdentity(identity))
 	d.Break()
 	s.Stage(set("a", "2", 1))
-	if err := s.SetOffset(1); !errors.Is(err, disktest.Err) {
+	noError(t, s.SetOffset(1))
+	if err := s.Flush(); !errors.Is(err, disktest.Err) {
 		t.Fatalf("wrote to a dead disk: %v", err)
 	}
 	d.Heal()
 	s.Stage(set("a", "3", 2))
-	if err := s.SetOffset(2); !errors.Is(err, disktest.Err) {
+	noError(t, s.SetOffset(2))
+	if err := s.Flush(); !errors.Is(err, disktest.Err) {
 		t.Fatalf("went on after a failed write: %v", err)
 	}
 	wantRow(t, s, "a", "3")

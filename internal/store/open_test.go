@@ -79,6 +79,7 @@ func grow(t *testing.T, dir string) {
 		_, _ = random.Read(value)
 		s.Stage(Change{Key: fmt.Sprintf("r%02d", i), Value: value, Applied: 12 + i, Time: 112 + i})
 		noError(t, s.SetOffset(2+i))
+		noError(t, s.Flush())
 	}
 	noError(t, s.Close())
 }

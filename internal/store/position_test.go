@@ -20,6 +20,7 @@ func TestMarksGoToDiskWithTheRow(t *testing.T) {
 	wantSame(t, "without an offset", Position{0, 1, 100, Mark{0, 100}, 201}, s.Position())
 	wantSame(t, "on disk", Position{0, 0, 100, Mark{0, 100}, 200}, reopened(t, d).Committed())
 	noError(t, s.SetOffset(7))
+	noError(t, s.Flush())
 	wantSame(t, "two", Position{7, 1, 101, Mark{7, 101}, 201}, reopened(t, d).Committed())
 	noError(t, s.SetOffset(9)) // a record that changes nothing, and isn't ours
 	noError(t, s.Flush())

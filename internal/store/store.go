@@ -26,9 +26,9 @@ import (
 	"github.com/syndtr/goleveldb/leveldb/storage"
 )
 
-// recoveryBatch is how many records go to disk together while a store is far
-// behind. What a kill loses of them is read again.
-const recoveryBatch = 500
+// readBatch is how many of the records that are read go to disk together at most. What a
+// kill loses of them is read again.
+const readBatch = 500
 
 // keptBatch is the size of a batch, in bytes, whose memory is used again.
 const keptBatch = 128 << 10
@@ -77,7 +77,7 @@ type Store struct {
 	head      uint64   // sequence number of queue[0]
 	overlay   map[string]staged
 	batch     leveldb.Batch // empty but in commit
-	following bool          // recovered: every record goes to disk at once
+	following bool          // recovered
 	live      bool          // the owner's: offsets come from Ack
 	closed    bool
 	broken    error // why nothing more is written; LevelDB refuses all after a failed write
@@ -223,8 +223,8 @@ func (s *Store) stage(c Change) {
 }
 
 // SetOffset is goka's report that the changes staged so far are the table up to this
-// offset. They go to disk in batches while the store recovers and at once after that.
-// Of the owner's own writes it says nothing new.
+// offset. They go to disk in batches, or with Flush. Of the owner's own writes it says
+// nothing new.
 func (s *Store) SetOffset(offset int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +233,7 @@ func (s *Store) SetOffset(offset int64) error {
 	}
 	s.position.mark(offset, s.queue[s.known:]...)
 	s.position.Table, s.known = offset, len(s.queue)
-	if !s.following && s.known < recoveryBatch {
+	if s.known < readBatch {
 		return nil
 	}
 	return s.flush()
@@ -265,11 +265,11 @@ func (s *Store) commit(n int) error {
 	now, ahead := time.Now().UnixMilli(), s.fresh.maxAge.Milliseconds()
 	next := s.committed
 	next.Table, next.Last = s.position.Table, s.position.Last
-	for _, c := range s.queue[:n] {
+	for i, c := range s.queue[:n] {
 		next.apply(c)
 		next.Time = writtenAt(c.Time, next.Time, now, ahead)
 		switch {
-		case c.Key == "":
+		case c.Key == "" || s.isOvertaken(i, n):
 		case c.Value == nil:
 			batch.Delete([]byte(c.Key))
 		default:
@@ -284,6 +284,13 @@ func (s *Store) commit(n int) error {
 	s.committed, s.position.Time = next, next.Time
 	s.drop(n)
 	return nil
+}
+
+// isOvertaken tells whether one of the oldest n changes is followed by one of the same row
+// among them, and not by one that isn't: a segment is often added and finished in a batch.
+func (s *Store) isOvertaken(i, n int) bool {
+	last := s.overlay[s.queue[i].Key].seq - s.head
+	return uint64(i) < last && last < uint64(n)
 }
 
 // emptyBatch keeps the memory of one that is no larger than what often comes.
@@ -324,8 +331,8 @@ func (s *Store) flush() error {
 	return s.commit(s.known)
 }
 
-// MarkRecovered is goka's report that the end of the table is reached; from now on
-// every record goes to disk at once.
+// MarkRecovered is goka's report that the end of the table is reached. What was read goes to
+// disk.
 func (s *Store) MarkRecovered() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -48,7 +48,8 @@ func remove(key string, applied int64) Change {
 	return Change{Key: key, Applied: applied, Time: 100 + applied}
 }
 
-// following is a store that has read the changes from offset 0 and is recovered.
+// following is a store that is recovered and has read the changes from offset 0, each
+// for itself.
 func following(t *testing.T, changes ...Change) (*disktest.Disk, *Store) {
 	t.Helper()
 	d, s := fresh(t)
@@ -56,6 +57,7 @@ func following(t *testing.T, changes ...Change) (*disktest.Disk, *Store) {
 	for i, c := range changes {
 		s.Stage(c)
 		noError(t, s.SetOffset(int64(i)))
+		noError(t, s.Flush())
 	}
 	return d, s
 }
@@ -100,12 +102,12 @@ func TestOpenForgetsWhatHasNoOffset(t *testing.T) {
 	wantSame(t, "position", Position{Table: 0, Applied: 0}, s.Position())
 }
 
-func TestRecoveryCommitsInBatches(t *testing.T) {
+func TestReadsCommitInBatches(t *testing.T) {
 	_, s := fresh(t)
-	for i := range int64(2*recoveryBatch + 1) {
+	for i := range int64(2*readBatch + 1) {
 		s.Stage(set("k"+strconv.FormatInt(i, 10), "v", i))
 		noError(t, s.SetOffset(i))
-		if want := (i+1)/recoveryBatch*recoveryBatch - 1; s.Committed().Table != want {
+		if want := (i+1)/readBatch*readBatch - 1; s.Committed().Table != want {
 			t.Fatalf("after offset %d the disk is at %d, want %d", i, s.Committed().Table, want)
 		}
 	}
@@ -113,7 +115,50 @@ func TestRecoveryCommitsInBatches(t *testing.T) {
 	wantSame(t, "recovered", s.Position(), s.Committed())
 	s.Stage(set("k", "v", 5000))
 	noError(t, s.SetOffset(5000)) // compaction leaves gaps
-	wantSame(t, "following", s.Position(), s.Committed())
+	wantSame(t, "the disk's offset", 2*readBatch, int(s.Committed().Table))
+	noError(t, s.Flush())
+	wantSame(t, "flushed", s.Position(), s.Committed())
+}
+
+// A batch leaves each row as its last change of it does, whatever follows.
+func TestBatchOfManyChangesOfARow(t *testing.T) {
+	d, s := owned(t)
+	for _, c := range []Change{
+		set("a", "1", 0), set("b", "1", 1), set("a", "2", 2), remove("b", 3),
+		{Applied: 4},
+		set("a", "3", 5), set("c", "1", 6),
+		set("a", "4", 7), set("b", "2", 8), remove("c", 9), // in the next one
+	} {
+		s.Stage(c)
+	}
+	wantRows := func(s *Store, a, b, c string) {
+		t.Helper()
+		wantRow(t, s, "a", a)
+		wantRow(t, s, "b", b)
+		wantRow(t, s, "c", c)
+	}
+	noError(t, s.Ack(1, 7))
+	wantRows(reopened(t, d), "3", "", "1")
+	wantRows(s, "4", "2", "")
+	noError(t, s.Ack(8, 3))
+	wantRows(reopened(t, d), "4", "2", "")
+	wantRows(s, "4", "2", "")
+}
+
+// A row that a batch changes a hundred times is written once.
+func TestBatchWritesARowOnce(t *testing.T) {
+	journal := func(n int) int {
+		d, s := owned(t)
+		for i := range int64(n) {
+			s.Stage(set("a", "1", i))
+		}
+		noError(t, s.Ack(1, n))
+		fds, _ := d.List(storage.TypeJournal)
+		return len(d.Contents(fds[len(fds)-1]))
+	}
+	if one, many := journal(1), journal(100); many > one {
+		t.Errorf("the journal has %d bytes with a hundred changes of a row, %d with one", many, one)
+	}
 }
 
 func TestAck(t *testing.T) {
@@ -274,7 +319,8 @@ func TestClosedStore(t *testing.T) {
 		t.Error("a closed store was read")
 	}
 	s.Stage(set("a", "2", 1))
-	if s.SetOffset(1) == nil {
+	noError(t, s.SetOffset(1))
+	if s.Flush() == nil {
 		t.Error("a closed store was written")
 	}
 }

@@ -242,6 +242,7 @@ func TestApply(t *testing.T) {
 			row, err := s.Get(rowKey)
 			noError(t, err)
 			wantSame(t, "row", string(c.row), string(row))
+			noError(t, s.Flush())
 			want := store.Position{Table: int64(len(c.before)), Applied: c.applied, Time: at.UnixMilli()}
 			want.Last = store.Mark{Offset: want.Table, Sum: c.r.Sum()}
 			wantSame(t, "position", want, s.Committed())
