@@ -63,8 +63,8 @@ type partition struct {
 	doubts   table.Doubts
 	gapless  bool
 	recovery recovery
-	// brokerEnd is the end of the table that came with the last fetch. It is used as following is.
-	brokerEnd func() int64
+	// reader is what the view reads the table with. It is used as following is.
+	reader *singleConsumer
 
 	ctx    context.Context // ends when the partition is no longer viewed
 	cancel context.CancelFunc
@@ -115,6 +115,7 @@ func (p *partition) runOnce(ctx context.Context) error {
 	recovered := make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	p.reader = &singleConsumer{Consumer: p.m.consumer, partition: p.number, applied: func() int64 { return p.store.Position().Table }}
 	view, err := p.newView(ctx, end, recovered)
 	if err != nil {
 		return err
@@ -126,7 +127,7 @@ func (p *partition) runOnce(ctx context.Context) error {
 			cancel() // it begins anew
 		}
 	})
-	err = view.Run(ctx)
+	err = errors.Join(view.Run(ctx), p.reader.Close())
 	cancel()
 	readiness.Wait()
 	return err
@@ -149,9 +150,7 @@ func (p *partition) newView(ctx context.Context, end int64, recovered chan struc
 		goka.WithViewTopicManagerBuilder(func([]string) (goka.TopicManager, error) {
 			return singleTopicManager{kafka.TopicManager{Cluster: m.cluster}, p.number, p.begins}, nil
 		}),
-		goka.WithViewConsumerSaramaBuilder(func([]string, string) (sarama.Consumer, error) {
-			return singleConsumer{m.consumer, p.number, func(c sarama.PartitionConsumer) { p.brokerEnd = c.HighWaterMarkOffset }}, nil
-		}),
+		goka.WithViewConsumerSaramaBuilder(func([]string, string) (sarama.Consumer, error) { return p.reader, nil }),
 		goka.WithViewStorageBuilder(build),
 		goka.WithViewCallback(func(u goka.UpdateContext, _ storage.Storage, key string, value []byte) error {
 			return p.guarded(func() error { return p.update(ctx, u, key, value) })
@@ -394,7 +393,7 @@ func (p *partition) apply(r table.Record, offset int64) (bool, error) {
 // record of it that there was.
 func (p *partition) keep(offset int64) error {
 	err := p.store.SetOffset(offset)
-	if err == nil && offset+1 >= p.brokerEnd() {
+	if err == nil && offset+1 >= p.reader.end() {
 		err = p.store.Flush()
 	}
 	return err

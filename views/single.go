@@ -28,26 +28,42 @@ func (m singleTopicManager) GetOffset(topic string, _ int32, at int64) (int64, e
 	return offset, err
 }
 
+// singleConsumer is for one view. It has one reader at a time: goka leaves that of its recovery
+// and begins one right behind it, which in sarama holds up all partitions of a connection for
+// 100 ms, so it gets the same one again. Fifty views that recover at different times would
+// stand still most of the time.
 type singleConsumer struct {
 	sarama.Consumer
 	partition int32
-	begins    func(sarama.PartitionConsumer) // is told what reads the partition
+	applied   func() int64 // offset of the last record that the view has handled
+	reader    *reader
 }
 
-func (singleConsumer) Partitions(string) ([]int32, error) { return []int32{0}, nil }
+func (*singleConsumer) Partitions(string) ([]int32, error) { return []int32{0}, nil }
 
-func (c singleConsumer) ConsumePartition(topic string, partition int32, offset int64) (sarama.PartitionConsumer, error) {
+func (c *singleConsumer) ConsumePartition(topic string, partition int32, offset int64) (sarama.PartitionConsumer, error) {
 	if partition != 0 {
 		return nil, fmt.Errorf("a view of one partition asked for partition %d", partition)
 	}
-	reader, err := c.Consumer.ConsumePartition(topic, c.partition, offset)
-	if err == nil {
-		c.begins(reader)
+	if c.reader != nil && c.reader.left && offset == c.applied()+1 {
+		c.reader.left = false
+		return c.reader, nil
 	}
-	return reader, err
+	if err := c.Close(); err != nil {
+		return nil, err
+	}
+	opened, err := c.Consumer.ConsumePartition(topic, c.partition, offset)
+	if err != nil {
+		return nil, err
+	}
+	c.reader = &reader{PartitionConsumer: opened}
+	return c.reader, nil
 }
 
-func (c singleConsumer) HighWaterMarks() map[string]map[int32]int64 {
+// end is the partition's end that came with the last fetch.
+func (c *singleConsumer) end() int64 { return c.reader.HighWaterMarkOffset() }
+
+func (c *singleConsumer) HighWaterMarks() map[string]map[int32]int64 {
 	marks := map[string]map[int32]int64{}
 	for topic, partitions := range c.Consumer.HighWaterMarks() {
 		if mark, ok := partitions[c.partition]; ok {
@@ -57,5 +73,46 @@ func (c singleConsumer) HighWaterMarks() map[string]map[int32]int64 {
 	return marks
 }
 
-// Close leaves the consumer to the other views.
-func (singleConsumer) Close() error { return nil }
+// Close closes the reader, and leaves the consumer to the other views.
+func (c *singleConsumer) Close() error {
+	if c.reader == nil {
+		return nil
+	}
+	err := c.reader.Close()
+	c.reader = nil
+	return err
+}
+
+// reader reads on when goka has closed it. Until goka gets it again it seems to be at its end.
+type reader struct {
+	sarama.PartitionConsumer
+	left bool
+}
+
+var (
+	noMessages = closed[*sarama.ConsumerMessage]()
+	noErrors   = closed[*sarama.ConsumerError]()
+)
+
+func closed[T any]() <-chan T {
+	c := make(chan T)
+	close(c)
+	return c
+}
+
+// AsyncClose is of sarama.PartitionConsumer, as all below.
+func (r *reader) AsyncClose() { r.left = true }
+
+func (r *reader) Messages() <-chan *sarama.ConsumerMessage {
+	if r.left {
+		return noMessages
+	}
+	return r.PartitionConsumer.Messages()
+}
+
+func (r *reader) Errors() <-chan *sarama.ConsumerError {
+	if r.left {
+		return noErrors
+	}
+	return r.PartitionConsumer.Errors()
+}
