@@ -50,7 +50,7 @@ type scale struct {
 }
 
 var full = scale{
-	latencySegments: 500, inFlight: map[int]int{1: 500, 100: 20_000, 1000: 40_000},
+	latencySegments: 1_000, inFlight: map[int]int{1: 500, 100: 20_000, 1000: 40_000},
 	querySegments: 10_000, warmUp: 1500, measure: 2500,
 	restartSegments: 250_000, growthSegments: 5_000_000, growthStretch: 500_000,
 	scalingSegments: []int{10_000, 100_000, 1_000_000}, scalingUserParts: []int{1, 100, 10_000},
