@@ -44,8 +44,8 @@ func (h *harness) warmUp(w *world, f fleet) {
 
 // mutationRequests is one side's turn, on partitions of the pair's own. What each waits for
 // comes first, as in a manager that does little: Kafka's looks every 50 ms whether an event
-// was consumed, unless it was at once. In a new JVM about half of its waits end at once, and
-// which of the two the median is was chance with 500 segments.
+// was consumed, unless it was at once. About half of its waits end at once, so which of the
+// two its median is is chance.
 func (h *harness) mutationRequests(pair int64) []bench.Request {
 	requests := []bench.Request{{Kind: bench.Latency, Seed: pair, UserPartitions: 10, Segments: h.scale.latencySegments}}
 	for _, inFlight := range slices.Sorted(slices.Values([]int{1, 100, 1000})) {
