@@ -144,7 +144,7 @@ func (p *partition) newView(ctx context.Context, end int64, recovered chan struc
 		return nil
 	}
 	build := func(string, int32) (storage.Storage, error) {
-		return &viewStorage{p.store, end, sync.OnceValue(atEnd)}, nil
+		return &viewStorage{p.store, end, sync.OnceValue(atEnd), p.keep}, nil
 	}
 	return goka.NewView(m.cfg.Kafka.Bootstrap, goka.Table(m.cfg.table()), nopCodec{},
 		goka.WithViewTopicManagerBuilder(func([]string) (goka.TopicManager, error) {
@@ -173,7 +173,12 @@ type viewStorage struct {
 	*store.Store
 	end   int64        // the table's, when the view was started
 	atEnd func() error // is called when recovery has reached it
+	keep  func(offset int64) error
 }
+
+// SetOffset is told of every record, also of those that apply didn't keep: others wrote
+// them, or they are stale.
+func (s *viewStorage) SetOffset(offset int64) error { return s.keep(offset) }
 
 // MarkRecovered fails when the end isn't reached: goka's recovery can stop half way
 // without an error.
@@ -389,8 +394,8 @@ func (p *partition) apply(r table.Record, offset int64) (bool, error) {
 	return true, nil
 }
 
-// keep tells the store the offset. What a fetch brought goes to disk together, with the last
-// record of it that there was.
+// keep tells the store the offset. What waits there goes to disk together at the end that the
+// newest fetch told, which is soon: a broker answers with what there is.
 func (p *partition) keep(offset int64) error {
 	err := p.store.SetOffset(offset)
 	if err == nil && offset+1 >= p.reader.end() {

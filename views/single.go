@@ -1,6 +1,7 @@
 package views
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/IBM/sarama"
@@ -60,7 +61,7 @@ func (c *singleConsumer) ConsumePartition(topic string, partition int32, offset 
 	return c.reader, nil
 }
 
-// end is the partition's end that came with the last fetch.
+// end is the partition's end as the newest fetch told it; what it brought may not be handed on yet.
 func (c *singleConsumer) end() int64 { return c.reader.HighWaterMarkOffset() }
 
 func (c *singleConsumer) HighWaterMarks() map[string]map[int32]int64 {
@@ -80,6 +81,9 @@ func (c *singleConsumer) Close() error {
 	}
 	err := c.reader.Close()
 	c.reader = nil
+	if each, ok := errors.AsType[sarama.ConsumerErrors](err); ok { // sarama's own text is how many there are
+		err = errors.New(fmt.Sprint([]*sarama.ConsumerError(each)))
+	}
 	return err
 }
 

@@ -2,28 +2,36 @@ package views
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/IBM/sarama"
+
+	"github.com/tieredlog/rlmm/internal/store"
 )
 
 // fakeReader gives the messages that it has until it is closed.
 type fakeReader struct {
 	sarama.PartitionConsumer
 	offset   int64
+	end      int64
 	messages chan *sarama.ConsumerMessage
 	errors   chan *sarama.ConsumerError
 	closed   int
+	left     error // from Close
 }
 
 func (r *fakeReader) Messages() <-chan *sarama.ConsumerMessage { return r.messages }
 func (r *fakeReader) Errors() <-chan *sarama.ConsumerError     { return r.errors }
+func (r *fakeReader) HighWaterMarkOffset() int64               { return r.end }
 func (r *fakeReader) AsyncClose()                              { panic("goka's closing isn't handed on") }
 
 func (r *fakeReader) Close() error {
 	r.closed++
-	return errClosing
+	return r.left
 }
 
 var errClosing = errors.New("what was left in the reader")
@@ -35,7 +43,7 @@ type fakeConsumer struct {
 }
 
 func (c *fakeConsumer) ConsumePartition(_ string, _ int32, offset int64) (sarama.PartitionConsumer, error) {
-	r := &fakeReader{offset: offset, messages: make(chan *sarama.ConsumerMessage, 2), errors: make(chan *sarama.ConsumerError, 1)}
+	r := &fakeReader{offset: offset, left: errClosing, messages: make(chan *sarama.ConsumerMessage, 2), errors: make(chan *sarama.ConsumerError, 1)}
 	c.opened = append(c.opened, r)
 	return r, c.err
 }
@@ -133,5 +141,44 @@ func TestSingleConsumerThatCannotRead(t *testing.T) {
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a reader ran into is told, not only how often.
+func TestReaderTellsWhatWasLeft(t *testing.T) {
+	t.Parallel()
+	all := &fakeConsumer{}
+	c := singleOf(all, -1)
+	if _, err := c.ConsumePartition("table", 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	all.opened[0].left = sarama.ConsumerErrors{{Topic: "table", Partition: 7, Err: sarama.ErrOffsetOutOfRange}}
+	err := c.Close()
+	if err == nil || !strings.Contains(err.Error(), sarama.ErrOffsetOutOfRange.Error()) || !strings.Contains(err.Error(), "table/7") {
+		t.Errorf("%v doesn't tell what was wrong where", err)
+	}
+}
+
+// A record that isn't applied, since others wrote it, goes to disk like one that is: a view
+// that is killed there would read it as one that recovers, and doubt the row.
+func TestWhatIsNotAppliedIsKept(t *testing.T) {
+	t.Parallel()
+	s, _, err := store.Open(filepath.Join(t.TempDir(), "store"), store.Options{}, store.Expect{TableEnd: 9, MaxAge: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.MarkRecovered(); err != nil {
+		t.Fatal(err)
+	}
+	p := &partition{store: s, reader: &singleConsumer{reader: &reader{PartitionConsumer: &fakeReader{end: 7}}}}
+	table := &viewStorage{Store: s, keep: p.keep}
+	for _, c := range []struct{ offset, want int64 }{{5, -1}, {6, 6}, {7, 7}} {
+		if err := table.SetOffset(c.offset); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Committed().Table; got != c.want {
+			t.Errorf("at %d of 7 the disk is at %d, want %d", c.offset, got, c.want)
+		}
 	}
 }
